@@ -18,8 +18,9 @@ export CC CXX PYTHON
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
-# pytest-xdist would wait forever for a worker that it starts again after a crash.
-PYTEST   := $(BIN)/python -m pytest -n auto --dist loadfile --max-worker-restart 0
+# Two workers for a core, as many tests wait for a process. pytest-xdist would wait forever for a
+# worker that it starts again after a crash.
+PYTEST    = $(BIN)/python -m pytest -n $$((2 * $$(nproc))) --dist loadfile --max-worker-restart 0
 C_FILES   = $(shell find csrc examples tests -name '*.[ch]' -o -name '*.cc')
 SETTINGS := $(strip $(CURDIR) $(PYTHON) $(CC) $(CFLAGS) $(LDFLAGS) $(PD_SANITIZE))
 
@@ -64,16 +65,21 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	clang-format --dry-run -Werror $(C_FILES)
-	@# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
-	@# default number of nodes finds the same errors when they are added to our longest functions.
-	@# PD_HEADER_ONLY expands the lists of pd_flags.h into switches, some of whose branches are equal.
-	printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
-	  xargs -P 2 -I{} clang-tidy --quiet --checks=-bugprone-branch-clone {} -- -std=gnu11 \
-	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY
+	$(call tidy,-clang-analyzer-*)
+
+analyze: $(VENV)/dev ## Search all paths of each function in C for errors, with clang's analyzer
+	$(call tidy,)
+
+# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
+# default number of nodes finds the same errors when they are added to our longest functions.
+tidy = printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
+	  xargs -P 2 -I{} clang-tidy --quiet --checks=$(1) {} -- -std=gnu11 \
+	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY $(ANALYZER) && \
 	printf '%s\n' $(filter-out csrc/live/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
-	  xargs -P 2 -I{} clang-tidy --quiet {} -- -std=gnu11 -Icsrc/include \
-	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" -DPy_LIMITED_API=0x030B0000 \
-	  -Xclang -analyzer-config -Xclang max-nodes=75000
+	  xargs -P 2 -I{} clang-tidy --quiet --checks=$(1) {} -- -std=gnu11 -Icsrc/include \
+	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" \
+	  -DPy_LIMITED_API=0x030B0000 $(ANALYZER)
+ANALYZER := -Xclang -analyzer-config -Xclang max-nodes=75000
 
 format: $(VENV)/dev ## Format Python and C, and fix what ruff can fix
 	$(BIN)/ruff format .
@@ -175,4 +181,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint analyze format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library wheel sdist release docs clean check

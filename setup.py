@@ -117,7 +117,7 @@ class Build(build_ext):
             return self.compiler.compile([source], self.build_temp, **options)
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return sum(pool.map(compile_one, sources), [])
+            return [each for objects in pool.map(compile_one, sources) for each in objects]
 
     def copy_headers(self, package):
         for made in ("lib", "include"):

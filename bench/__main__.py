@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from bench import binaries, document, facts, large, measure, plots, pythons, tab
 from bench.places import BUILD, RESULTS, ROOT
 
 DOCUMENT = ROOT / "docs" / "explanation" / "performance.md"
+SUMMARY = re.compile(r'\{\s+"median"[^{}]*\}')  # which takes one line of the record
 PARTS = ("flags", "reads", "threads", "starts", "python", "binaries")
 
 
@@ -29,7 +31,9 @@ def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--rounds", type=int, help="measure so often; medians of 7 by default")
-    parser.add_argument("--quick", action="store_true", help="see that all works; no figures")
+    parser.add_argument(
+        "--quick", action="store_true", help="try everything with few flags; no verdicts"
+    )
     parser.add_argument("--only", choices=PARTS, action="append", help="measure only this part")
     parser.add_argument("--large", action="store_true", help="as BENCH_LARGE=1: c10 and Paddle")
     parser.add_argument("--output", type=Path, default=BUILD / "results", help="where results go")
@@ -70,6 +74,7 @@ def measured(options: argparse.Namespace) -> table.Results:
         "contestants": known_contestants(interpreters),
         "pythons": list(interpreters),
         "rounds": rounds,
+        "quick": options.quick,
         "rows": rows,
         "disassembly": binaries.disassembly() if "binaries" in parts else {},
     }
@@ -88,11 +93,11 @@ def known_contestants(interpreters: dict[str, Path]) -> dict[str, str]:
 
 
 def save(results: table.Results, directory: Path) -> None:
-    """Write the numbers, tables and plots."""
+    """Write the numbers and plots."""
     directory.mkdir(parents=True, exist_ok=True)
     text = json.dumps(results, indent=1, ensure_ascii=False)
+    text = SUMMARY.sub(lambda found: " ".join(found[0].split()), text)
     (directory / "results.json").write_text(text + "\n", "utf-8")
-    (directory / "results.md").write_text(table.page(results), "utf-8")
     plots.draw(results, directory)
 
 
@@ -113,6 +118,7 @@ def main() -> None:
     for text in table.worst(results):
         print(f"not met: {text}")
     save(results, options.output)
+    (options.output / "results.md").write_text(table.page(results), "utf-8")
     if options.record:
         record(results)
     tell(f"saved in {options.output}")

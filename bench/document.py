@@ -29,7 +29,7 @@ def unmet(results: Results) -> str:
 def shown_plots(results: Results) -> str:
     """Return the plots that have data."""
     drawn = plots.drawn(results)
-    return "\n\n".join(f"![{text}](../../bench/results/{name}.svg)" for name, text in drawn.items())
+    return "\n\n".join(f"![{text}](../../bench/results/{name}.png)" for name, text in drawn.items())
 
 
 def sections(results: Results) -> dict[str, str]:

@@ -33,7 +33,6 @@ STYLES = {
 }
 SETTINGS = {
     "backend": "Agg",
-    "svg.hashsalt": "bench",
     "font.size": 9,
     "axes.grid": True,
     "grid.alpha": 0.3,
@@ -54,7 +53,6 @@ def series(results: Results, work: str, who: str, end: str = "") -> tuple[list[i
 def save(figure: Any, directory: Path, name: str) -> None:  # noqa: ANN401 - matplotlib's
     """Write a figure reproducibly: the same numbers give the same files."""
     directory.mkdir(parents=True, exist_ok=True)
-    figure.savefig(directory / f"{name}.svg", metadata={"Date": None})
     figure.savefig(directory / f"{name}.png", dpi=110, metadata={"Software": None})
 
 

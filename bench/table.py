@@ -143,13 +143,16 @@ def markdown(results: Results, table: Table) -> str:
     rows = [row for row in table.rows if medians(results, row)]
     if not rows:
         return ""
-    head = ["work", "unit", *chosen, "ours / best peer", "budget", "met"]
-    lines = [line(head), line(["---", "---", *["--:"] * (len(chosen) + 1), "---", "---"])]
+    verdicts = [] if results.get("quick") else ["ours / best peer", "budget", "met"]
+    lines = [
+        line(["work", "unit", *chosen, *verdicts]),
+        line(["---", "---", *["--:"] * len(chosen), *["--:", "---", "---"][: len(verdicts)]]),
+    ]
     for row in rows:
         values, verdict = medians(results, row), judge(results, table, row)
         cells = [cell(results, who, values) for who in chosen]
-        ratio = number(verdict.ratio)
-        lines.append(line([row.title, row.unit, *cells, ratio, row.budget, verdict.met]))
+        judged = [number(verdict.ratio), row.budget, verdict.met][: len(verdicts)]
+        lines.append(line([row.title, row.unit, *cells, *judged]))
     return "\n".join(lines)
 
 
@@ -163,6 +166,8 @@ def machine(results: Results) -> str:
 def page(results: Results) -> str:
     """Return the whole page."""
     parts = ["# Results", machine(results)]
+    if results.get("quick"):
+        parts.append("Everything was tried with few flags and one round, whatever a row says.")
     for table in tables(tuple(results["pythons"])):
         text = markdown(results, table)
         if text:
@@ -173,7 +178,7 @@ def page(results: Results) -> str:
 def worst(results: Results) -> list[str]:
     """Return the budgets that aren't met, worst first."""
     found = []
-    for table in tables(tuple(results["pythons"])):
+    for table in () if results.get("quick") else tables(tuple(results["pythons"])):
         for row in table.rows:
             verdict = judge(results, table, row)
             if verdict.shortfall is not None and verdict.shortfall > 1:

@@ -55,6 +55,6 @@ if "PADDLE_FLAGS_PARENT" in _environ:  # of propagate() in the parent process
     _receive()
 
 if "PADDLE_FLAGS_LIVE" in _environ:
-    from paddle_flags.live._environment import serve_as_told as _serve_as_told
+    from paddle_flags.live._environment import serve_from_environment as _serve_from_environment
 
-    _serve_as_told()
+    _serve_from_environment()

@@ -37,72 +37,72 @@ static pd__audit *audits; /* guarded by pd__lock */
 
 /* O_NONBLOCK: opening a FIFO must not wait for its reader. O_NOFOLLOW: nobody who may write in the
  * directory chooses another file. */
-static int open_file(const char *path) {
+static int open_audit_file(const char *path) {
   return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW,
               0600);
 }
 
-static void open_again(pd__audit *audit) {
+static void reopen_moved_file(pd__audit *audit) {
   struct stat there;
   bool own = pd__descriptor_is_own(&audit->file);
   bool same = own && stat(audit->path, &there) == 0 && there.st_dev == audit->file.device &&
               there.st_ino == audit->file.inode;
   if (same) return;
-  int fd = open_file(audit->path);
+  int fd = open_audit_file(audit->path);
   if (fd < 0 && own) return; /* the old file is better than none */
   pd__descriptor_close(&audit->file);
-  pd__descriptor_take(&audit->file, fd);
+  pd__descriptor_adopt(&audit->file, fd);
   audit->partial = false;
 }
 
 /* Cuts off a part of a line that is still the end of the file. */
-static void cut_part(pd__audit *audit, off_t start, size_t length) {
+static void cut_partial_line(pd__audit *audit, off_t start, size_t length) {
   struct stat now;
   bool last = fstat(audit->file.fd, &now) == 0 && now.st_size == start + (off_t)length;
   audit->partial = !last || ftruncate(audit->file.fd, start) != 0;
 }
 
-static bool append(pd__audit *audit, const char *line, size_t length) {
+static bool write_whole_line(pd__audit *audit, const char *line, size_t length) {
   ssize_t written;
   do written = write(audit->file.fd, line, length);
   while (written < 0 && errno == EINTR);
   if (written == (ssize_t)length) return true;
   if (written < 0) return false;
   off_t end = lseek(audit->file.fd, 0, SEEK_CUR); /* O_APPEND leaves it behind what was written */
-  cut_part(audit, end - written, (size_t)written);
+  cut_partial_line(audit, end - written, (size_t)written);
   errno = ENOSPC;
   return false;
 }
 
 /* Begins with a line break if the file ends within a line, and with the number of lost lines. */
-static bool append_line(pd__audit *audit, const char *event, size_t length) {
+static bool append_audit_line(pd__audit *audit, const char *event, size_t length) {
   pd__text line = {.data = NULL};
   bool partial = audit->partial;
   if (partial) pd__text_add(&line, "\n", 1);
   if (audit->lost > 0) {
-    pd__json_open(&line, NULL, '{');
-    pd__json_text(&line, "event", "lost");
-    pd__json_time(&line, "at", pd__time_now());
-    pd__json_number(&line, "lost", audit->lost);
-    pd__json_close(&line, "}");
+    pd__json_begin(&line, NULL, '{');
+    pd__json_put_text(&line, "event", "lost");
+    pd__json_put_time(&line, "at", pd__get_wall_ms());
+    pd__json_put_number(&line, "lost", audit->lost);
+    pd__json_end(&line, "}");
     pd__text_add(&line, "\n", 1);
   }
   pd__text_add(&line, event, length);
   pd__text_add(&line, "\n", 1);
   errno = ENOMEM;
   audit->partial = false;
-  bool written = !line.failed && append(audit, line.data, line.length);
+  bool written = !line.failed && write_whole_line(audit, line.data, line.length);
   if (!written) audit->partial |= partial;
   pd__text_free(&line);
   return written;
 }
 
 /* Warns once until a line succeeds again. */
-static void write_file(pd__audit *audit, const char *event, size_t length) {
+static void write_audit_file(pd__audit *audit, const char *event, size_t length) {
   pthread_mutex_lock(&audit->lock);
   errno = ENOENT;
-  open_again(audit);
-  bool written = audit->file.fd >= 0 && append_line(audit, event, length);
+  reopen_moved_file(audit);
+  bool written = audit->file.fd >= 0 && append_audit_line(audit, event, length);
   if (written && audit->sync) written = fdatasync(audit->file.fd) == 0 || errno == EINVAL;
   int reason = errno;
   bool first = !written && audit->lost == 0;
@@ -111,8 +111,8 @@ static void write_file(pd__audit *audit, const char *event, size_t length) {
   pd_error err;
   errno = reason;
   if (first) {
-    pd__fail_errno(&err, "a change can't be written to the audit file", audit->path);
-    pd__warn("%s", err.message);
+    pd__live_fail_errno(&err, "a change can't be written to the audit file", audit->path);
+    pd__live_warn("%s", err.message);
   }
 }
 
@@ -120,7 +120,7 @@ static void write_file(pd__audit *audit, const char *event, size_t length) {
 
 /* What waits holds the audit: all others may have gone before it is called. The caller holds
  * pd__lock. */
-static void enqueue(pd__audit *audit, const char *event, size_t length) {
+static void queue_event(pd__audit *audit, const char *event, size_t length) {
   if (audit->queue.length + length > QUEUE_MAX) {
     audit->dropped++;
     return;
@@ -132,14 +132,14 @@ static void enqueue(pd__audit *audit, const char *event, size_t length) {
 }
 
 /* Calls the function for each line. pd__lock is free meanwhile. */
-static void call_function(pd__audit *audit) {
+static void deliver_queue(pd__audit *audit) {
   pd__text lines = audit->queue;
   uint64_t dropped = audit->dropped;
   pd_live_audit function = audit->function;
   audit->queue = (pd__text){.data = NULL};
   audit->dropped = 0;
   pthread_mutex_unlock(&pd__lock);
-  if (dropped > 0) pd__warn("%llu events of the audit are lost", (unsigned long long)dropped);
+  if (dropped > 0) pd__live_warn("%llu events of the audit are lost", (unsigned long long)dropped);
   for (char *at = lines.data, *end; at && (end = strchr(at, '\n')); at = end + 1) {
     *end = '\0';
     function(at, (size_t)(end - at), audit->context);
@@ -150,43 +150,43 @@ static void call_function(pd__audit *audit) {
 }
 
 /* Calls what waits in the queues. Returns whether there was any. */
-static bool call_functions(void) {
+static bool deliver_next_queue(void) {
   pthread_mutex_lock(&pd__lock);
   pd__audit *audit = audits;
   while (audit && (!audit->function || audit->queue.length == 0)) audit = audit->next;
-  if (audit) call_function(audit);
+  if (audit) deliver_queue(audit);
   pthread_mutex_unlock(&pd__lock);
   return audit != NULL;
 }
 
 /* ---- The thread for watchers and audits, which may wait for locks of the program ---- */
 
-static bool thread_runs, again; /* guarded by pd__lock */
+static bool callbacks_thread_runs, run_again; /* guarded by pd__lock */
 
-static bool finish(void) {
+static bool finish_callbacks(void) {
   pthread_mutex_lock(&pd__lock);
-  bool done = !again;
-  again = false;
-  if (done) thread_runs = false;
+  bool done = !run_again;
+  run_again = false;
+  if (done) callbacks_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
   return done;
 }
 
 /* A watcher that ends its thread leaves the rest to a new one. */
-static void leave(void *finished) {
+static void mark_callbacks_ended(void *finished) {
   if (*(volatile bool *)finished) return;
   pthread_mutex_lock(&pd__lock);
-  thread_runs = false;
+  callbacks_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
 }
 
-static void *run(void *unused) {
+static void *run_callbacks(void *unused) {
   volatile bool finished = false;
-  pthread_cleanup_push(leave, (void *)&finished);
+  pthread_cleanup_push(mark_callbacks_ended, (void *)&finished);
   do {
     pd_callbacks_run();
-    while (call_functions()) pd_callbacks_run();
-  } while (!finish());
+    while (deliver_next_queue()) pd_callbacks_run();
+  } while (!finish_callbacks());
   finished = true;
   pthread_cleanup_pop(0);
   return unused;
@@ -194,8 +194,8 @@ static void *run(void *unused) {
 
 void pd__callbacks_start(void) {
   pthread_mutex_lock(&pd__lock);
-  again = thread_runs;
-  if (!thread_runs) thread_runs = pd__thread_start(run, NULL);
+  run_again = callbacks_thread_runs;
+  if (!callbacks_thread_runs) callbacks_thread_runs = pd__thread_start(run_callbacks, NULL);
   pthread_mutex_unlock(&pd__lock);
 }
 
@@ -203,20 +203,20 @@ void pd__callbacks_start(void) {
 
 pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out, pd_error *err) {
   if (!options->audit_path && !options->audit) return PD_OK;
-  int fd = options->audit_path ? open_file(options->audit_path) : -1;
+  int fd = options->audit_path ? open_audit_file(options->audit_path) : -1;
   if (options->audit_path && fd < 0) {
-    return pd__fail_errno(err, "the audit file can't be opened", options->audit_path);
+    return pd__live_fail_errno(err, "the audit file can't be opened", options->audit_path);
   }
   pd__audit *made = calloc(1, sizeof *made);
   if (made && options->audit_path) made->path = strdup(options->audit_path);
   if (!made || (options->audit_path && !made->path)) {
     free(made);
     if (fd >= 0) close(fd);
-    return pd__fail_memory(err);
+    return pd__live_fail_memory(err);
   }
   made->holders = 1;
   made->sync = options->audit_fsync;
-  pd__descriptor_take(&made->file, fd);
+  pd__descriptor_adopt(&made->file, fd);
   made->function = options->audit;
   made->context = options->context;
   pthread_mutex_init(&made->lock, NULL);
@@ -228,7 +228,7 @@ pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out,
   return PD_OK;
 }
 
-void pd__audit_hold(pd__audit *audit) { audit->holders++; }
+void pd__audit_retain(pd__audit *audit) { audit->holders++; }
 
 void pd__audit_release(pd__audit *audit) {
   if (--audit->holders > 0) return;
@@ -242,18 +242,18 @@ void pd__audit_release(pd__audit *audit) {
   free(audit);
 }
 
-static void write_line(pd__audit *audit, const pd__text *event) {
+static void write_event(pd__audit *audit, const pd__text *event) {
   if (event->failed) return;
-  if (audit->path) write_file(audit, event->data, event->length);
+  if (audit->path) write_audit_file(audit, event->data, event->length);
   pthread_mutex_lock(&pd__lock);
   bool queued = audit->function != NULL;
-  if (queued) enqueue(audit, event->data, event->length);
+  if (queued) queue_event(audit, event->data, event->length);
   pthread_mutex_unlock(&pd__lock);
   if (queued) pd__callbacks_start();
 }
 
 void pd__audit_write(pd__audit *audit, pd__text *event) {
-  if (audit) write_line(audit, event);
+  if (audit) write_event(audit, event);
   pd__text_free(event);
 }
 
@@ -262,7 +262,7 @@ void pd__audits_write(pd__text *event) {
   for (pd__audit *at = audits, *next; at; at = next) {
     at->holders++;
     pthread_mutex_unlock(&pd__lock);
-    write_line(at, event);
+    write_event(at, event);
     pthread_mutex_lock(&pd__lock);
     next = at->next;
     pd__audit_release(at);
@@ -271,8 +271,8 @@ void pd__audits_write(pd__text *event) {
   pd__text_free(event);
 }
 
-void pd__audits_forked(void) {
-  thread_runs = again = false;
+void pd__audits_reset_in_child(void) {
+  callbacks_thread_runs = run_again = false;
   for (pd__audit *each = audits; each; each = each->next) {
     pthread_mutex_init(&each->lock, NULL);
     if (each->queue.length > 0) each->holders--;

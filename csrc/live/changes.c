@@ -7,35 +7,35 @@
 
 static pd__change *latest;
 static uint64_t last_number;
-static size_t on_count;
+static size_t temporary_count;
 
-void pd__who_write(pd__text *to, const char *name, const pd__who *who) {
-  pd__json_open(to, name, '{');
-  pd__json_number(to, "uid", who->uid);
-  if (who->pid > 0) pd__json_number(to, "pid", (uint64_t)who->pid);
-  if (who->pid <= 0) pd__json_text(to, "pid", NULL);
-  pd__json_text(to, "command", *who->command ? who->command : NULL);
-  if (*who->label || *who->host) {
-    pd__json_open(to, "on_behalf_of", '{');
-    pd__json_optional(to, "label", who->label);
-    pd__json_optional(to, "host", who->host);
-    pd__json_close(to, "}");
+void pd__requester_write(pd__text *to, const char *name, const pd__requester *requester) {
+  pd__json_begin(to, name, '{');
+  pd__json_put_number(to, "uid", requester->uid);
+  if (requester->pid > 0) pd__json_put_number(to, "pid", (uint64_t)requester->pid);
+  if (requester->pid <= 0) pd__json_put_text(to, "pid", NULL);
+  pd__json_put_text(to, "command", *requester->command ? requester->command : NULL);
+  if (*requester->label || *requester->host) {
+    pd__json_begin(to, "on_behalf_of", '{');
+    pd__json_put_optional(to, "label", requester->label);
+    pd__json_put_optional(to, "host", requester->host);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
-bool pd__who_is_same(const pd__who *a, const pd__who *b) {
+bool pd__requester_is_same(const pd__requester *a, const pd__requester *b) {
   return a->uid == b->uid && strcmp(a->label, b->label) == 0;
 }
 
 /* ---- One change ---- */
 
-pd__change *pd__change_new(size_t count, const pd__who *who, const char *reason) {
+pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason) {
   pd__change *made = calloc(1, sizeof *made + count * sizeof *made->flags);
   if (!made) return NULL;
   made->count = count;
-  made->who = *who;
-  made->at = pd__time_now();
+  made->requester = *requester;
+  made->at = pd__get_wall_ms();
   made->reason = reason ? strdup(reason) : NULL;
   if (made->reason || !reason) return made;
   free(made);
@@ -53,14 +53,14 @@ static void free_change(pd__change *change) {
   free(change);
 }
 
-static size_t size_of_text(const char *text) { return text ? strlen(text) + 1 : 0; }
+static size_t get_text_size(const char *text) { return text ? strlen(text) + 1 : 0; }
 
-static size_t size_of(const pd__change *change) {
-  size_t size = sizeof *change + size_of_text(change->reason);
+static size_t measure_change(const pd__change *change) {
+  size_t size = sizeof *change + get_text_size(change->reason);
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
-    size += sizeof *each + size_of_text(each->name);
-    size += size_of_text(each->old_text) + size_of_text(each->new_text);
+    size += sizeof *each + get_text_size(each->name);
+    size += get_text_size(each->old_text) + get_text_size(each->new_text);
   }
   return size;
 }
@@ -68,22 +68,24 @@ static size_t size_of(const pd__change *change) {
 /* ---- The list ---- */
 
 /* Those that are on may take half of the room: more can't be forgotten, so they are refused. */
-bool pd__change_reserve(pd__change *change) {
+bool pd__change_assign_number(pd__change *change) {
   size_t bytes = 0;
   for (const pd__change *at = latest; at; at = at->older)
-    bytes += at->state == PD__ON ? at->bytes : 0;
+    bytes += at->state == PD__CHANGE_ACTIVE ? at->bytes : 0;
   change->number = ++last_number;
-  if (change->state != PD__ON) return true;
-  return on_count < PD__TEMPORARY_MAX && bytes + size_of(change) <= PD__CHANGES_MAX / 2;
+  if (change->state != PD__CHANGE_ACTIVE) return true;
+  return temporary_count < PD__TEMPORARY_MAX &&
+         bytes + measure_change(change) <= PD__CHANGES_MAX / 2;
 }
 
 /* Keeps the latest ones that fit, none that is older than those, and all that are on. */
-static void drop_oldest(void) {
+static void drop_oldest_changes(void) {
   size_t bytes = 0;
   for (pd__change **at = &latest; *at;) {
     pd__change *each = *at;
     bytes += each->bytes;
-    if (bytes <= PD__CHANGES_MAX || each->state == PD__ON || each->holders > 0 || each == latest) {
+    if (bytes <= PD__CHANGES_MAX || each->state == PD__CHANGE_ACTIVE || each->holders > 0 ||
+        each == latest) {
       at = &each->older;
       continue;
     }
@@ -92,7 +94,7 @@ static void drop_oldest(void) {
   }
 }
 
-void pd__change_drop(pd__change *change) {
+void pd__change_discard(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
   if (change && change->number > 0 && change->number == last_number) last_number--;
   pthread_mutex_unlock(&pd__lock);
@@ -102,12 +104,12 @@ void pd__change_drop(pd__change *change) {
 void pd__change_add(pd__change *change) {
   pd__change **at = &latest;
   while (*at && (*at)->number > change->number) at = &(*at)->older; /* one came while it was made */
-  change->bytes = size_of(change);
+  change->bytes = measure_change(change);
   change->older = *at;
   *at = change;
-  on_count += change->state == PD__ON;
-  if (change->state == PD__ON && change->audit) pd__audit_hold(change->audit);
-  drop_oldest();
+  temporary_count += change->state == PD__CHANGE_ACTIVE;
+  if (change->state == PD__CHANGE_ACTIVE && change->audit) pd__audit_retain(change->audit);
+  drop_oldest_changes();
 }
 
 pd__change *pd__change_latest(void) { return latest; }
@@ -118,17 +120,17 @@ pd__change *pd__change_find(uint64_t number) {
   return at && at->number == number ? at : NULL;
 }
 
-size_t pd__changes_on(void) { return on_count; }
+size_t pd__changes_count_temporary(void) { return temporary_count; }
 
-pd__change *pd__change_of_override(pd_override override) {
+pd__change *pd__change_find_by_override(pd_override override) {
   pd__change *at = latest;
-  while (at && (at->state != PD__ON || at->override != override)) at = at->older;
+  while (at && (at->state != PD__CHANGE_ACTIVE || at->override != override)) at = at->older;
   return at;
 }
 
-void pd__change_end(pd__change *change, pd__change_state state) {
-  if (change->state == PD__ON) {
-    on_count--;
+void pd__change_mark_ended(pd__change *change, pd__change_state state) {
+  if (change->state == PD__CHANGE_ACTIVE) {
+    temporary_count--;
     if (change->audit) pd__audit_release(change->audit);
     change->audit = NULL;
   }
@@ -138,67 +140,67 @@ void pd__change_end(pd__change *change, pd__change_state state) {
 /* ---- JSON ---- */
 
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag) {
-  pd__json_text(to, "name", flag->name);
+  pd__json_put_text(to, "name", flag->name);
   if (flag->sensitive) return;
-  pd__json_raw(to, "old", flag->old_text ? flag->old_text : "null");
-  pd__json_raw(to, "new", flag->new_text ? flag->new_text : "null");
+  pd__json_put_raw(to, "old", flag->old_text ? flag->old_text : "null");
+  pd__json_put_raw(to, "new", flag->new_text ? flag->new_text : "null");
 }
 
 void pd__change_write(pd__text *to, const pd__change *change) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
-  pd__json_number(to, "change", change->number);
-  pd__json_time(to, "at", change->at);
-  pd__json_text(to, "kind", change->of_fleet ? "fleet" : change->undoes ? "undo" : "set");
-  if (change->undoes) pd__json_number(to, "undoes", change->undoes);
-  if (!change->undoes) pd__json_text(to, "undoes", NULL);
-  pd__who_write(to, "who", &change->who);
-  pd__json_text(to, "reason", change->reason);
-  pd__json_time(to, "until", change->until);
-  pd__json_text(to, "state", states[change->state]);
-  pd__json_open(to, "flags", '[');
+  pd__json_put_number(to, "change", change->number);
+  pd__json_put_time(to, "at", change->at);
+  pd__json_put_text(to, "kind", change->from_fleet ? "fleet" : change->undoes ? "undo" : "set");
+  if (change->undoes) pd__json_put_number(to, "undoes", change->undoes);
+  if (!change->undoes) pd__json_put_text(to, "undoes", NULL);
+  pd__requester_write(to, "who", &change->requester);
+  pd__json_put_text(to, "reason", change->reason);
+  pd__json_put_time(to, "until", change->until);
+  pd__json_put_text(to, "state", states[change->state]);
+  pd__json_begin(to, "flags", '[');
   for (size_t i = 0; i < change->count; i++) {
-    pd__json_open(to, NULL, '{');
+    pd__json_begin(to, NULL, '{');
     pd__changed_flag_write(to, &change->flags[i]);
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
 }
 
 void pd__change_write_event(pd__text *to, const pd__change *change, const char *event) {
-  pd__json_open(to, NULL, '{');
-  pd__json_text(to, "event", event);
-  pd__json_text(to, "result", "applied");
+  pd__json_begin(to, NULL, '{');
+  pd__json_put_text(to, "event", event);
+  pd__json_put_text(to, "result", "applied");
   pd__change_write(to, change);
-  pd__json_close(to, "}");
+  pd__json_end(to, "}");
 }
 
 /* ---- The end of temporary changes, on the clients' thread. No validator is asked, and watchers
  * are notified by others, so nothing keeps it waiting. ---- */
 
 /* Returns the change that is due first; NULL: none is on. The caller holds pd__lock. */
-static pd__change *find_next(void) {
+static pd__change *find_next_due_change(void) {
   pd__change *first = NULL;
   for (pd__change *at = latest; at; at = at->older) {
-    if (at->state == PD__ON && (!first || at->deadline < first->deadline)) first = at;
+    if (at->state == PD__CHANGE_ACTIVE && (!first || at->deadline < first->deadline)) first = at;
   }
   return first;
 }
 
 /* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
  * undo it meanwhile, but doesn't free it while it is held. */
-static bool end_change(pd__change *change) {
+static bool end_due_change(pd__change *change) {
   pd__text event = {.data = NULL};
   pd__audit *audit = NULL;
   pthread_mutex_lock(&pd__lock);
   change->holders++;
   pthread_mutex_unlock(&pd__lock);
-  bool ended = pd__batch_end(change) != PD_ERR_MEMORY;
+  bool ended = pd__batch_end_overrides(change) != PD_ERR_MEMORY;
   pthread_mutex_lock(&pd__lock);
   change->holders--;
-  if (ended && change->state == PD__ON) {
+  if (ended && change->state == PD__CHANGE_ACTIVE) {
     audit = change->audit;
-    if (audit) pd__audit_hold(audit);
-    pd__change_end(change, PD__ENDED);
+    if (audit) pd__audit_retain(audit);
+    pd__change_mark_ended(change, PD__CHANGE_ENDED);
     pd__change_write_event(&event, change, "ended");
   }
   pthread_mutex_unlock(&pd__lock);
@@ -212,21 +214,21 @@ static bool end_change(pd__change *change) {
 int64_t pd__changes_end_due(void) {
   for (;;) {
     pthread_mutex_lock(&pd__lock);
-    pd__change *next = find_next();
+    pd__change *next = find_next_due_change();
     int64_t deadline = next ? next->deadline : INT64_MAX;
     pthread_mutex_unlock(&pd__lock);
-    int64_t now = pd__now();
+    int64_t now = pd__get_steady_ms();
     if (!next || deadline > now) return deadline;
-    if (!end_change(next)) return now + 100;
+    if (!end_due_change(next)) return now + 100;
   }
 }
 
 /* ---- Changes from outside that came through no server ---- */
 
-static bool copy_flag(pd__changed_flag *to, const pd_live_changed *from) {
+static bool copy_changed_flag(pd__changed_flag *to, const pd_live_changed *from) {
   to->name = strdup(from->name);
-  to->old_text = pd__text_as_json(from->old_text);
-  to->new_text = pd__text_as_json(from->new_text);
+  to->old_text = pd__text_to_json(from->old_text);
+  to->new_text = pd__text_to_json(from->new_text);
   return to->name && (to->old_text || !from->old_text) && (to->new_text || !from->new_text);
 }
 
@@ -239,38 +241,38 @@ static void copy_label(char to[PD__LABEL_MAX + 1], const char *from) {
   to[length] = '\0';
 }
 
-static pd_status check_change(const pd_live_change *change, pd_error *err) {
+static pd_status check_reported_change(const pd_live_change *change, pd_error *err) {
   if (!change || change->size != sizeof *change) {
-    return pd__fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
+    return pd__live_fail(err, PD_ERR_ARGUMENT, "change: expected a pd_live_change with its size");
   }
   for (size_t i = 0; i < change->count; i++) {
     if (change->flags[i].name) continue;
-    return pd__fail(err, PD_ERR_ARGUMENT, "change->flags[%zu].name is NULL", i);
+    return pd__live_fail(err, PD_ERR_ARGUMENT, "change->flags[%zu].name is NULL", i);
   }
   return PD_OK;
 }
 
 pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
-  pd_status status = check_change(change, err);
-  if (status == PD_OK) status = pd__fork_watch(err);
+  pd_status status = check_reported_change(change, err);
+  if (status == PD_OK) status = pd__fork_handlers_register(err);
   if (status != PD_OK) return status;
-  pd__who who = {.uid = geteuid()};
-  copy_label(who.label, change->by);
-  copy_label(who.host, change->fleet);
-  pd__change *made = pd__change_new(change->count, &who, change->reason);
+  pd__requester requester = {.uid = geteuid()};
+  copy_label(requester.label, change->by);
+  copy_label(requester.host, change->fleet);
+  pd__change *made = pd__change_new(change->count, &requester, change->reason);
   bool copied = made != NULL;
   for (size_t i = 0; copied && i < change->count; i++) {
-    copied = copy_flag(&made->flags[i], &change->flags[i]);
+    copied = copy_changed_flag(&made->flags[i], &change->flags[i]);
   }
   if (!copied) {
     free_change(made);
-    return pd__fail_memory(err);
+    return pd__live_fail_memory(err);
   }
-  made->of_fleet = true;
+  made->from_fleet = true;
   made->until = change->until;
   pd__text event = {.data = NULL};
   pthread_mutex_lock(&pd__lock);
-  pd__change_reserve(made);
+  pd__change_assign_number(made);
   pd__change_add(made);
   pd__change_write_event(&event, made, "fleet");
   pthread_mutex_unlock(&pd__lock);

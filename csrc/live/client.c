@@ -21,26 +21,26 @@ static uint64_t last_number;
 
 /* ---- Who ---- */
 
-static void read_command(pd__who *who) {
+static void read_command(pd__requester *requester) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)who->pid);
+  snprintf(path, sizeof path, "/proc/%lld/comm", (long long)requester->pid);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
-  ssize_t length = read(fd, who->command, sizeof who->command - 1);
+  ssize_t length = read(fd, requester->command, sizeof requester->command - 1);
   close(fd);
-  who->command[length > 0 ? length : 0] = '\0';
-  who->command[strcspn(who->command, "\n")] = '\0';
+  requester->command[length > 0 ? length : 0] = '\0';
+  requester->command[strcspn(requester->command, "\n")] = '\0';
 }
 
 /* The credentials are those of the moment of connect. */
-static bool read_who(int fd, pd__who *who) {
+static bool read_requester(int fd, pd__requester *requester) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   if (peer.uid != geteuid() && peer.uid != 0) return false;
-  who->uid = peer.uid;
-  who->pid = peer.pid;
-  if (peer.pid > 0) read_command(who);
+  requester->uid = peer.uid;
+  requester->pid = peer.pid;
+  if (peer.pid > 0) read_command(requester);
   return true;
 }
 
@@ -48,8 +48,8 @@ static bool read_who(int fd, pd__who *who) {
 
 static void remove_client(pd__client **at) {
   pd__client *client = *at;
-  if (client->waiting > 0) pd__jobs_cancel(client->number);
-  pd__steps_release(client->number);
+  if (client->waiting > 0) pd__jobs_cancel_of_client(client->number);
+  pd__steps_release_client(client->number);
   pthread_mutex_lock(&pd__lock);
   *at = client->next;
   pd__descriptor_close(&client->descriptor);
@@ -63,7 +63,7 @@ static void remove_client(pd__client **at) {
 
 /* Closes the connection that has been idle longest, behind this place of the list: of those that
  * wait for nothing, if there are any. So silent connections can't keep others out. */
-static void close_idlest(pd__client **from) {
+static void close_idlest_client(pd__client **from) {
   pd__client **victim = NULL;
   bool waits = true;
   for (pd__client **at = from; *at; at = &(*at)->next) {
@@ -79,12 +79,12 @@ static void close_idlest(pd__client **from) {
 
 static void add_client(pd__client *made, pd_live_server *server, int fd) {
   made->number = ++last_number;
-  pd__descriptor_take(&made->descriptor, fd);
+  pd__descriptor_adopt(&made->descriptor, fd);
   made->server = server;
-  made->active = pd__now();
+  made->active = pd__get_steady_ms();
   made->next = pd__clients;
   pd__clients = made;
-  pd__server_hold(server);
+  pd__server_retain(server);
   client_count++;
 }
 
@@ -94,7 +94,7 @@ static int accept_client(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   int fd = accept4(server->socket.listening.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   int result = fd >= 0 ? 0 : errno;
-  bool allowed = fd >= 0 && made && read_who(fd, &made->who);
+  bool allowed = fd >= 0 && made && read_requester(fd, &made->requester);
   if (allowed) add_client(made, server, fd);
   if (fd >= 0 && !allowed) close(fd);
   pthread_mutex_unlock(&pd__lock);
@@ -102,7 +102,7 @@ static int accept_client(pd_live_server *server) {
     free(made);
     return result;
   }
-  if (client_count > PD__CLIENTS_MAX) close_idlest(&made->next);
+  if (client_count > PD__CLIENTS_MAX) close_idlest_client(&made->next);
   pd__client_read(made);
   return 0;
 }
@@ -110,7 +110,7 @@ static int accept_client(pd_live_server *server) {
 void pd__clients_accept(pd_live_server *server) {
   for (int i = 0; i < ACCEPTED_MAX; i++) {
     int error = accept_client(server);
-    if (error == EMFILE || error == ENFILE) close_idlest(&pd__clients);
+    if (error == EMFILE || error == ENFILE) close_idlest_client(&pd__clients);
     if (error != 0 && error != ECONNABORTED && error != EINTR) return;
   }
 }
@@ -121,53 +121,53 @@ pd__client *pd__client_find(uint64_t number) {
   return at;
 }
 
-void pd__clients_forget(void) {
+void pd__clients_reset_in_child(void) {
   pd__clients = NULL; /* what the parent's thread was doing to them isn't known */
   client_count = 0;
 }
 
 /* ---- Requests ---- */
 
-static void drop_bytes(pd__text *text, size_t length) {
+static void drop_first_bytes(pd__text *text, size_t length) {
   text->length -= length;
   if (text->length > 0) memmove(text->data, text->data + length, text->length);
   if (text->length == 0 && text->capacity > SMALL_BUFFER) pd__text_free(text);
 }
 
-static void refuse_line(pd__client *client) {
-  pd__answer_failure(client, "null", "parse", "a request is longer than 1 MiB");
+static void refuse_long_line(pd__client *client) {
+  pd__client_answer_problem(client, "null", "parse", "a request is longer than 1 MiB");
   client->closing = true;
 }
 
 /* Carries out the lines that are there, unless the client should first read what it was answered.
  */
-static void answer_lines(pd__client *client) {
+static void handle_request_lines(pd__client *client) {
   size_t start = 0;
   while (start < client->in.length && !client->closing && client->out.length < PD__ANSWER_MAX) {
     const char *line = client->in.data + start;
     size_t left = client->in.length - start;
     const char *end = memchr(line, '\n', left);
-    if (!end && left > PD__LINE_MAX) refuse_line(client);
+    if (!end && left > PD__LINE_MAX) refuse_long_line(client);
     if (!end) break;
     size_t length = (size_t)(end - line);
     if (length > PD__LINE_MAX)
-      refuse_line(client);
+      refuse_long_line(client);
     else if (length > 0)
-      pd__request_answer(client, line, length);
+      pd__client_handle_request(client, line, length);
     start += length + 1;
   }
-  drop_bytes(&client->in, client->closing ? client->in.length : start);
+  drop_first_bytes(&client->in, client->closing ? client->in.length : start);
 }
 
 /* The last line needs no line break. */
-static void end_of_input(pd__client *client) {
+static void handle_end_of_input(pd__client *client) {
   if (client->in.length > 0) pd__text_add(&client->in, "\n", 1);
-  answer_lines(client);
+  handle_request_lines(client);
   client->closing = true;
 }
 
 /* Cuts the connections that hold the most, until all together hold little enough. */
-static void cut_largest(void) {
+static void drop_largest_clients(void) {
   for (;;) {
     size_t in = 0, out = 0;
     pd__client *most_in = pd__clients, *most_out = pd__clients;
@@ -193,16 +193,16 @@ void pd__client_read(pd__client *client) {
     if (length < 0 && errno == EINTR) continue;
     if (length < 0 && errno == EAGAIN) break;
     if (length < 0) client->dead = true;
-    if (length == 0) end_of_input(client);
+    if (length == 0) handle_end_of_input(client);
     if (length <= 0) break;
-    client->active = pd__now();
+    client->active = pd__get_steady_ms();
     pd__text_add(&client->in, part, (size_t)length);
     client->dead |= client->in.failed;
-    answer_lines(client);
+    handle_request_lines(client);
     break; /* others have their turn */
   }
   pd__client_send(client);
-  cut_largest();
+  drop_largest_clients();
 }
 
 /* ---- Answers ---- */
@@ -216,17 +216,17 @@ void pd__client_send(pd__client *client) {
     if (length < 0 && errno == EAGAIN) return;
     if (length < 0) client->dead = true;
     if (length < 0) return;
-    client->active = pd__now();
+    client->active = pd__get_steady_ms();
     client->sent += (size_t)length;
   }
-  drop_bytes(&client->out, client->out.length);
+  drop_first_bytes(&client->out, client->out.length);
   client->sent = 0;
-  if (client->in.length > 0 && !client->closing) answer_lines(client);
+  if (client->in.length > 0 && !client->closing) handle_request_lines(client);
 }
 
 /* ---- Limits ---- */
 
-static bool is_over(const pd__client *client, int64_t now) {
+static bool is_client_finished(const pd__client *client, int64_t now) {
   bool pending = client->out.length > 0;
   bool stalled = pending && now - client->active > PD__STALLED_TIME;
   bool done = client->closing && !pending && client->waiting == 0 && !client->subscribed;
@@ -234,11 +234,11 @@ static bool is_over(const pd__client *client, int64_t now) {
   return client->dead || stopped || stalled || done;
 }
 
-void pd__clients_sweep(void) {
-  int64_t now = pd__now();
-  cut_largest();
+void pd__clients_remove_finished(void) {
+  int64_t now = pd__get_steady_ms();
+  drop_largest_clients();
   for (pd__client **at = &pd__clients; *at;) {
-    if (is_over(*at, now)) {
+    if (is_client_finished(*at, now)) {
       remove_client(at);
     } else {
       at = &(*at)->next;

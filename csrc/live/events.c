@@ -4,14 +4,14 @@
 #include "live.h"
 
 /* Adds what a client said of its change. */
-static void add_change(pd__text *to, uint64_t number) {
+static void write_change_of_event(pd__text *to, uint64_t number) {
   pthread_mutex_lock(&pd__lock);
   const pd__change *change = pd__change_find(number);
   if (change) {
-    pd__json_number(to, "change", number);
-    pd__who_write(to, "who", &change->who);
-    pd__json_text(to, "reason", change->reason);
-    pd__json_time(to, "until", change->until);
+    pd__json_put_number(to, "change", number);
+    pd__requester_write(to, "who", &change->requester);
+    pd__json_put_text(to, "reason", change->reason);
+    pd__json_put_time(to, "until", change->until);
   }
   pthread_mutex_unlock(&pd__lock);
 }
@@ -19,32 +19,32 @@ static void add_change(pd__text *to, uint64_t number) {
 void pd__event_write(pd__text *to, const pd_journal_event *event) {
   static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
   char number[PD__NUMBER_SIZE];
-  pd__json_open(to, NULL, '{');
-  pd__json_number(to, "revision", event->revision);
-  pd__json_time(to, "at", event->at);
-  pd__json_text(to, "name", pd_flag_get_name(event->flag));
-  pd__json_text(to, "kind", kinds[event->kind & 3]);
+  pd__json_begin(to, NULL, '{');
+  pd__json_put_number(to, "revision", event->revision);
+  pd__json_put_time(to, "at", event->at);
+  pd__json_put_text(to, "name", pd_flag_get_name(event->flag));
+  pd__json_put_text(to, "kind", kinds[event->kind & 3]);
   if (!event->sensitive) {
-    pd__json_shown(to, "old", pd__value_text(event->old_type, event->old_value, number));
-    pd__json_shown(to, "new", pd__value_text(event->new_type, event->new_value, number));
+    pd__json_put_or_digest(to, "old", pd__value_format(event->old_type, event->old_value, number));
+    pd__json_put_or_digest(to, "new", pd__value_format(event->new_type, event->new_value, number));
   }
   if (event->defined) {
-    pd__json_text(to, "source", pd_source_name(event->origin.source));
-    pd__place_write(to, &event->origin);
+    pd__json_put_text(to, "source", pd_source_name(event->origin.source));
+    pd__location_write(to, &event->origin);
   }
-  if (event->mark) add_change(to, event->mark);
-  pd__json_close(to, "}");
+  if (event->mark) write_change_of_event(to, event->mark);
+  pd__json_end(to, "}");
 }
 
 void pd__events_subscribe(pd__job *job) {
   pd__client *client = pd__client_find(job->client);
   bool known = job->since.known || !job->since.given;
   client->subscribed = true;
-  client->seen = job->since.given ? job->since.revision : pd_journal_get_revision();
-  client->lost = !known;
-  pd__json_open(&job->result, NULL, '{');
-  pd__head_write(&job->result, known ? client->seen : pd_journal_get_revision());
-  pd__json_close(&job->result, "}");
+  client->seen_revision = job->since.given ? job->since.revision : pd_journal_get_revision();
+  client->missed_events = !known;
+  pd__json_begin(&job->result, NULL, '{');
+  pd__revision_write(&job->result, known ? client->seen_revision : pd_journal_get_revision());
+  pd__json_end(&job->result, "}");
 }
 
 static void begin_notification(pd__text *to, const char *method) {
@@ -53,41 +53,41 @@ static void begin_notification(pd__text *to, const char *method) {
 
 static void end_notification(pd__text *to) { pd__text_add(to, "}}\n", 3); }
 
-static void tell_gap(pd__client *client, uint64_t revision) {
+static void send_gap(pd__client *client, uint64_t revision) {
   begin_notification(&client->out, "events.gap");
-  pd__head_write(&client->out, revision);
-  pd__json_number(&client->out, "from", client->seen);
+  pd__revision_write(&client->out, revision);
+  pd__json_put_number(&client->out, "from", client->seen_revision);
   end_notification(&client->out);
-  client->seen = revision;
-  client->lost = false;
+  client->seen_revision = revision;
+  client->missed_events = false;
 }
 
 /* Adds events until the notification is long enough. Returns the revision of the last one. */
-static uint64_t add_events(pd__text *to, uint64_t since) {
+static uint64_t write_events(pd__text *to, uint64_t since) {
   pd_journal_event event = {.size = sizeof event};
   size_t start = to->length;
-  pd__json_open(to, "changes", '[');
+  pd__json_begin(to, "changes", '[');
   while (to->length - start < PD__ANSWER_MAX && pd_journal_get(since, &event, NULL) == PD_OK) {
     pd__event_write(to, &event);
     since = event.revision;
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
   return since;
 }
 
-static void tell_changes(pd__client *client) {
+static void send_changes(pd__client *client) {
   pd__text *to = &client->out;
   begin_notification(to, "events.changes");
-  pd__json_text(to, "epoch", pd_journal_get_epoch());
-  pd__json_number(to, "from", client->seen);
-  client->seen = add_events(to, client->seen);
-  pd__json_number(to, "revision", client->seen);
+  pd__json_put_text(to, "epoch", pd_journal_get_epoch());
+  pd__json_put_number(to, "from", client->seen_revision);
+  client->seen_revision = write_events(to, client->seen_revision);
+  pd__json_put_number(to, "revision", client->seen_revision);
   end_notification(to);
 }
 
 /* A client that hasn't read what it was sent is told later, and then perhaps that it has missed
  * something. */
-bool pd__subscribers_tell(void) {
+bool pd__subscribers_notify(void) {
   bool any = false;
   uint64_t revision = 0;
   pd_journal_event event = {.size = sizeof event};
@@ -96,12 +96,13 @@ bool pd__subscribers_tell(void) {
     if (!any) revision = pd_journal_get_revision();
     any = true;
     if (client->out.length > 0) continue;
-    bool lost = client->lost || pd_journal_get(client->seen, &event, NULL) == PD_ERR_ARGUMENT;
+    bool lost = client->missed_events ||
+                pd_journal_get(client->seen_revision, &event, NULL) == PD_ERR_ARGUMENT;
     if (lost) {
-      tell_gap(client, revision);
-    } else if (client->seen < revision) {
-      tell_changes(client);
-    } else if (pd__now() - client->active >= PD__ALIVE_TIME) {
+      send_gap(client, revision);
+    } else if (client->seen_revision < revision) {
+      send_changes(client);
+    } else if (pd__get_steady_ms() - client->active >= PD__ALIVE_TIME) {
       begin_notification(&client->out, "events.alive");
       end_notification(&client->out);
     }

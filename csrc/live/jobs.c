@@ -7,18 +7,18 @@
 #include "live.h"
 
 static pd__job *queue, *running, *done; /* guarded by pd__lock */
-static bool thread_runs;
+static bool jobs_thread_runs;
 static pthread_cond_t queued = PTHREAD_COND_INITIALIZER;
 
 /* ---- The changes' thread ---- */
 
 /* Returns NULL, and lets the thread end, if nothing waits and there are no servers. */
-static pd__job *next_job(void) {
+static pd__job *wait_for_job(void) {
   pthread_mutex_lock(&pd__lock);
   while (!queue && pd__servers) pthread_cond_wait(&queued, &pd__lock);
   pd__job *job = running = queue;
   if (!job) {
-    thread_runs = false;
+    jobs_thread_runs = false;
     pthread_mutex_unlock(&pd__lock);
     return NULL;
   }
@@ -27,7 +27,7 @@ static pd__job *next_job(void) {
   return job;
 }
 
-bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to) {
+bool pd__job_change_state(pd__job *job, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(&job->state, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE);
 }
@@ -36,13 +36,13 @@ bool pd__job_enter(pd__job *job, uint32_t from, uint32_t to) {
  */
 static void *run_jobs(void *unused) {
   pd_callbacks_postpone(true);
-  for (pd__job *job; (job = next_job());) {
-    if (pd__job_enter(job, PD__QUEUED, PD__ASKING)) {
+  for (pd__job *job; (job = wait_for_job());) {
+    if (pd__job_change_state(job, PD__QUEUED, PD__ASKING)) {
       job->run(job);
     } else {
-      pd__batch_give_up(job, NULL);
+      pd__batch_audit_given_up(job, NULL);
     }
-    pd__job_enter(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
+    pd__job_change_state(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
     pthread_mutex_lock(&pd__lock);
     running = NULL;
     job->next = done;
@@ -53,14 +53,14 @@ static void *run_jobs(void *unused) {
   return unused;
 }
 
-bool pd__job_start(pd__job *job) {
+bool pd__job_queue(pd__job *job) {
   pd__job **end = &queue;
   size_t waiting = 0;
-  job->deadline = pd__now() + (int64_t)(job->timeout * 1000);
+  job->deadline = pd__get_steady_ms() + (int64_t)(job->timeout * 1000);
   pthread_mutex_lock(&pd__lock);
-  if (!thread_runs) thread_runs = pd__thread_start(run_jobs, NULL);
+  if (!jobs_thread_runs) jobs_thread_runs = pd__thread_start(run_jobs, NULL);
   for (; *end; end = &(*end)->next) waiting++;
-  bool started = thread_runs && waiting < PD__JOBS_MAX;
+  bool started = jobs_thread_runs && waiting < PD__JOBS_MAX;
   if (started) *end = job;
   if (started) pthread_cond_signal(&queued);
   pthread_mutex_unlock(&pd__lock);
@@ -69,7 +69,7 @@ bool pd__job_start(pd__job *job) {
 
 /* ---- Answers, on the clients' thread ---- */
 
-static void answer_done(void) {
+static void answer_done_jobs(void) {
   pthread_mutex_lock(&pd__lock);
   pd__job *list = done;
   done = NULL;
@@ -86,7 +86,7 @@ static void answer_done(void) {
   }
 }
 
-static void add_names(pd__text *to, const pd__value *at) {
+static void append_flag_names(pd__text *to, const pd__value *at) {
   for (; at && to->length < 200; at = at->next) {
     pd__text_add_format(to, "%s%.60s", to->length > 0 ? ", " : "", at->name ? at->name : at->text);
   }
@@ -96,10 +96,10 @@ static void add_names(pd__text *to, const pd__value *at) {
 static void describe_wait(const pd__job *job, char why[512]) {
   const pd__job *first = running ? running : job;
   pd__text names = {.data = NULL};
-  add_names(&names, first->set);
-  add_names(&names, first->unset);
-  if (first->values) add_names(&names, first->values->first);
-  if (first->run == pd__undo_run) {
+  append_flag_names(&names, first->set);
+  append_flag_names(&names, first->unset);
+  if (first->values) append_flag_names(&names, first->values->first);
+  if (first->run == pd__changes_undo) {
     pd__text_add_format(&names, "change %llu", (unsigned long long)first->undo);
   }
   const char *form = first == job
@@ -112,50 +112,50 @@ static void describe_wait(const pd__job *job, char why[512]) {
 
 /* Gives a job up, if it isn't too late, and answers. It is freed when the changes' thread is done.
  */
-static void give_up(pd__job *job) {
+static void give_up_job(pd__job *job) {
   char why[512];
-  bool given_up =
-      pd__job_enter(job, PD__QUEUED, PD__GIVEN_UP) || pd__job_enter(job, PD__ASKING, PD__GIVEN_UP);
+  bool given_up = pd__job_change_state(job, PD__QUEUED, PD__GIVEN_UP) ||
+                  pd__job_change_state(job, PD__ASKING, PD__GIVEN_UP);
   pd__client *client = given_up ? pd__client_find(job->client) : NULL;
   if (!client) return;
   client->waiting--;
   describe_wait(job, why);
-  pd__answer_failure(client, job->id, "timeout", why);
+  pd__client_answer_problem(client, job->id, "timeout", why);
 }
 
-static int64_t check_deadline(pd__job *job, int64_t now, int64_t next) {
+static int64_t apply_job_deadline(pd__job *job, int64_t now, int64_t next) {
   if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) > PD__ASKING) return next;
-  if (job->deadline <= now) give_up(job);
+  if (job->deadline <= now) give_up_job(job);
   return job->deadline > now && job->deadline < next ? job->deadline : next;
 }
 
 int64_t pd__jobs_answer(void) {
-  int64_t now = pd__now(), next = INT64_MAX;
-  answer_done();
+  int64_t now = pd__get_steady_ms(), next = INT64_MAX;
+  answer_done_jobs();
   pthread_mutex_lock(&pd__lock);
-  if (running) next = check_deadline(running, now, next);
-  for (pd__job *job = queue; job; job = job->next) next = check_deadline(job, now, next);
+  if (running) next = apply_job_deadline(running, now, next);
+  for (pd__job *job = queue; job; job = job->next) next = apply_job_deadline(job, now, next);
   pthread_mutex_unlock(&pd__lock);
   return next;
 }
 
-void pd__jobs_cancel(uint64_t client) {
+void pd__jobs_cancel_of_client(uint64_t client) {
   pthread_mutex_lock(&pd__lock);
   for (pd__job *job = queue; job; job = job->next) {
-    if (job->client == client) pd__job_enter(job, PD__QUEUED, PD__GIVEN_UP);
+    if (job->client == client) pd__job_change_state(job, PD__QUEUED, PD__GIVEN_UP);
   }
-  if (running && running->client == client) pd__job_enter(running, PD__ASKING, PD__GIVEN_UP);
+  if (running && running->client == client) pd__job_change_state(running, PD__ASKING, PD__GIVEN_UP);
   pthread_mutex_unlock(&pd__lock);
 }
 
-bool pd__jobs_wait(void) { return queue || running || done; }
+bool pd__jobs_are_pending(void) { return queue || running || done; }
 
-void pd__jobs_wake(void) { pthread_cond_signal(&queued); }
+void pd__jobs_wake_thread(void) { pthread_cond_signal(&queued); }
 
 /* The thread stayed in the parent, and so did what waits for it. What is running isn't freed: it
  * may be half changed. */
-void pd__jobs_abandon(void) {
+void pd__jobs_reset_in_child(void) {
   queue = running = done = NULL;
-  thread_runs = false;
+  jobs_thread_runs = false;
   pthread_cond_init(&queued, NULL);
 }

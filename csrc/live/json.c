@@ -8,25 +8,25 @@
 
 /* Values and texts lie in one block: a text is never longer than it is written, and the values are
  * counted beforehand. */
-typedef struct reader {
+typedef struct json_reader {
   const char *start, *at, *end;
   pd__value *values;
   size_t value_count, value_max;
   char *texts; /* where the next one goes */
   const char *wrong;
   int depth;
-} reader;
+} json_reader;
 
-static bool fail(reader *from, const char *wrong) {
+static bool fail_json(json_reader *from, const char *wrong) {
   if (!from->wrong) from->wrong = wrong;
   return false;
 }
 
-static void skip_blanks(reader *from) {
+static void skip_json_blanks(json_reader *from) {
   while (from->at < from->end && strchr(" \t\r\n", *from->at) && *from->at) from->at++;
 }
 
-static bool is_next(reader *from, char sign) {
+static bool consume_sign(json_reader *from, char sign) {
   bool is = from->at < from->end && *from->at == sign;
   if (is) from->at++;
   return is;
@@ -34,12 +34,12 @@ static bool is_next(reader *from, char sign) {
 
 /* ---- Texts ---- */
 
-static bool read_hex(reader *from, uint32_t *code) {
+static bool read_hex_digits(json_reader *from, uint32_t *code) {
   *code = 0;
   for (int i = 0; i < 4; i++) {
     static const char digits[] = "0123456789abcdefABCDEF";
     const char *digit = from->at < from->end && *from->at ? strchr(digits, *from->at) : NULL;
-    if (!digit) return fail(from, "expected four hexadecimal digits");
+    if (!digit) return fail_json(from, "expected four hexadecimal digits");
     size_t value = (size_t)(digit - digits);
     *code = *code << 4 | (uint32_t)(value < 16 ? value : value - 6);
     from->at++;
@@ -47,41 +47,42 @@ static bool read_hex(reader *from, uint32_t *code) {
   return true;
 }
 
-static void write_character(char **to, uint32_t code) {
+static void write_utf8(char **to, uint32_t code) {
   int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
   static const unsigned char heads[] = {0, 0xc0, 0xe0, 0xf0};
   *(*to)++ = (char)(heads[more] | code >> 6 * more);
   while (more-- > 0) *(*to)++ = (char)(0x80 | (code >> 6 * more & 0x3f));
 }
 
-static bool read_unicode(reader *from, char **to) {
+static bool read_unicode_escape(json_reader *from, char **to) {
   uint32_t code, low;
-  if (!read_hex(from, &code)) return false;
-  if (code == 0) return fail(from, "a text has a NUL");
+  if (!read_hex_digits(from, &code)) return false;
+  if (code == 0) return fail_json(from, "a text has a NUL");
   if (code >= 0xd800 && code < 0xdc00) {
-    if (!is_next(from, '\\') || !is_next(from, 'u')) return fail(from, "a lone surrogate");
-    if (!read_hex(from, &low)) return false;
-    if (low < 0xdc00 || low > 0xdfff) return fail(from, "a lone surrogate");
+    if (!consume_sign(from, '\\') || !consume_sign(from, 'u'))
+      return fail_json(from, "a lone surrogate");
+    if (!read_hex_digits(from, &low)) return false;
+    if (low < 0xdc00 || low > 0xdfff) return fail_json(from, "a lone surrogate");
     code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
   } else if (code >= 0xdc00 && code <= 0xdfff) {
-    return fail(from, "a lone surrogate");
+    return fail_json(from, "a lone surrogate");
   }
-  write_character(to, code);
+  write_utf8(to, code);
   return true;
 }
 
-static bool read_escape(reader *from, char **to) {
+static bool read_json_escape(json_reader *from, char **to) {
   static const char signs[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-  if (is_next(from, 'u')) return read_unicode(from, to);
+  if (consume_sign(from, 'u')) return read_unicode_escape(from, to);
   const char *found = from->at < from->end && *from->at ? strchr(signs, *from->at) : NULL;
-  if (!found) return fail(from, "there is no such escape");
+  if (!found) return fail_json(from, "there is no such escape");
   *(*to)++ = meant[found - signs];
   from->at++;
   return true;
 }
 
 /* As table 3-7 of the Unicode standard says. */
-size_t pd__utf8_length(const char *bytes, size_t left) {
+size_t pd__utf8_sequence_length(const char *bytes, size_t left) {
   const unsigned char *at = (const unsigned char *)bytes;
   size_t length = *at >= 0xf0 ? 4 : *at >= 0xe0 ? 3 : 2;
   unsigned char low = *at == 0xe0 ? 0xa0 : *at == 0xf0 ? 0x90 : 0x80;
@@ -91,26 +92,26 @@ size_t pd__utf8_length(const char *bytes, size_t left) {
   return valid ? length : 0;
 }
 
-static bool copy_character(reader *from, char **to) {
-  size_t length = pd__utf8_length(from->at, (size_t)(from->end - from->at));
-  if (length == 0) return fail(from, "not UTF-8");
+static bool copy_utf8_character(json_reader *from, char **to) {
+  size_t length = pd__utf8_sequence_length(from->at, (size_t)(from->end - from->at));
+  if (length == 0) return fail_json(from, "not UTF-8");
   memcpy(*to, from->at, length);
   *to += length;
   from->at += length;
   return true;
 }
 
-static const char *read_text(reader *from) {
+static const char *read_json_text(json_reader *from) {
   char *start = from->texts, *to = start;
-  if (!is_next(from, '"')) return fail(from, "expected a text"), NULL;
-  while (!is_next(from, '"')) {
-    if (from->at == from->end) return fail(from, "a text has no end"), NULL;
+  if (!consume_sign(from, '"')) return fail_json(from, "expected a text"), NULL;
+  while (!consume_sign(from, '"')) {
+    if (from->at == from->end) return fail_json(from, "a text has no end"), NULL;
     unsigned char sign = (unsigned char)*from->at;
-    if (sign < 0x20) return fail(from, "a control character must be escaped"), NULL;
+    if (sign < 0x20) return fail_json(from, "a control character must be escaped"), NULL;
     if (sign >= 0x80) {
-      if (!copy_character(from, &to)) return NULL;
-    } else if (is_next(from, '\\')) {
-      if (!read_escape(from, &to)) return NULL;
+      if (!copy_utf8_character(from, &to)) return NULL;
+    } else if (consume_sign(from, '\\')) {
+      if (!read_json_escape(from, &to)) return NULL;
     } else {
       *to++ = *from->at++;
     }
@@ -122,24 +123,24 @@ static const char *read_text(reader *from) {
 
 /* ---- Numbers and words ---- */
 
-static size_t skip_digits(reader *from) {
+static size_t skip_digits(json_reader *from) {
   const char *start = from->at;
   while (from->at < from->end && *from->at >= '0' && *from->at <= '9') from->at++;
   return (size_t)(from->at - start);
 }
 
-static const char *read_number(reader *from) {
+static const char *read_json_number(json_reader *from) {
   const char *start = from->at;
-  is_next(from, '-');
+  consume_sign(from, '-');
   bool zero = from->at < from->end && *from->at == '0';
   size_t digits = skip_digits(from);
   bool right = digits > 0 && (!zero || digits == 1);
-  if (right && is_next(from, '.')) right = skip_digits(from) > 0;
-  if (right && (is_next(from, 'e') || is_next(from, 'E'))) {
-    if (!is_next(from, '+')) is_next(from, '-');
+  if (right && consume_sign(from, '.')) right = skip_digits(from) > 0;
+  if (right && (consume_sign(from, 'e') || consume_sign(from, 'E'))) {
+    if (!consume_sign(from, '+')) consume_sign(from, '-');
     right = skip_digits(from) > 0;
   }
-  if (!right) return fail(from, "a number isn't as JSON writes it"), NULL;
+  if (!right) return fail_json(from, "a number isn't as JSON writes it"), NULL;
   size_t length = (size_t)(from->at - start);
   char *out = memcpy(from->texts, start, length);
   out[length] = '\0';
@@ -147,7 +148,7 @@ static const char *read_number(reader *from) {
   return out;
 }
 
-static bool read_word(reader *from, pd__value *out) {
+static bool read_json_literal(json_reader *from, pd__value *out) {
   static const char *const words[] = {"true", "false", "null"};
   for (size_t i = 0; i < 3; i++) {
     size_t length = strlen(words[i]);
@@ -158,94 +159,94 @@ static bool read_word(reader *from, pd__value *out) {
     out->text = i < 2 ? words[i] : NULL;
     return true;
   }
-  return fail(from, "expected a value");
+  return fail_json(from, "expected a value");
 }
 
 /* ---- Values ---- */
 
-static pd__value *new_value(reader *from) {
-  if (from->value_count == from->value_max) return fail(from, "too many values"), NULL;
+static pd__value *add_json_value(json_reader *from) {
+  if (from->value_count == from->value_max) return fail_json(from, "too many values"), NULL;
   pd__value *out = &from->values[from->value_count++];
   *out = (pd__value){.kind = PD__NULL};
   return out;
 }
 
-static bool read_value(reader *from, pd__value *out);
+static bool read_json_value(json_reader *from, pd__value *out);
 
-static int compare_names(const void *a, const void *b) {
+static int compare_member_names(const void *a, const void *b) {
   const pd__value *const *one = a, *const *other = b;
   return strcmp((*one)->name, (*other)->name);
 }
 
 /* Sorted, the same names are neighbours. */
-static bool check_names(reader *from, const pd__value *object, size_t count) {
+static bool check_unique_names(json_reader *from, const pd__value *object, size_t count) {
   bool different = true;
   if (count < 2) return true;
   const pd__value **members = malloc(count * sizeof *members);
-  if (!members) return fail(from, MEMORY);
+  if (!members) return fail_json(from, MEMORY);
   size_t at = 0;
   for (const pd__value *each = object->first; each; each = each->next) members[at++] = each;
-  qsort(members, count, sizeof *members, compare_names);
+  qsort(members, count, sizeof *members, compare_member_names);
   for (size_t i = 1; i < count && different; i++) {
     different = strcmp(members[i - 1]->name, members[i]->name) != 0;
   }
   free(members);
-  return different || fail(from, "two members have the same name");
+  return different || fail_json(from, "two members have the same name");
 }
 
-static bool read_member(reader *from, bool named, pd__value ***end) {
-  pd__value *made = new_value(from);
+static bool read_json_member(json_reader *from, bool named, pd__value ***end) {
+  pd__value *made = add_json_value(from);
   if (!made) return false;
-  skip_blanks(from);
+  skip_json_blanks(from);
   if (named) {
-    made->name = read_text(from);
+    made->name = read_json_text(from);
     if (!made->name) return false;
-    skip_blanks(from);
-    if (!is_next(from, ':')) return fail(from, "expected a colon");
+    skip_json_blanks(from);
+    if (!consume_sign(from, ':')) return fail_json(from, "expected a colon");
   }
   **end = made;
   *end = &made->next;
-  return read_value(from, made);
+  return read_json_value(from, made);
 }
 
-static bool read_container(reader *from, pd__value *out, char close) {
+static bool read_json_container(json_reader *from, pd__value *out, char close) {
   bool named = close == '}';
   pd__value **end = &out->first;
   size_t count = 0;
-  if (++from->depth > PD__DEPTH_MAX) return fail(from, "nested too deeply");
+  if (++from->depth > PD__DEPTH_MAX) return fail_json(from, "nested too deeply");
   out->kind = named ? PD__OBJECT : PD__ARRAY;
-  skip_blanks(from);
-  bool closed = is_next(from, close);
+  skip_json_blanks(from);
+  bool closed = consume_sign(from, close);
   while (!closed) {
-    if (!read_member(from, named, &end)) return false;
+    if (!read_json_member(from, named, &end)) return false;
     count++;
-    skip_blanks(from);
-    closed = is_next(from, close);
-    if (!closed && !is_next(from, ',')) return fail(from, "expected a comma or the end");
+    skip_json_blanks(from);
+    closed = consume_sign(from, close);
+    if (!closed && !consume_sign(from, ',')) return fail_json(from, "expected a comma or the end");
   }
   from->depth--;
-  return !named || check_names(from, out, count);
+  return !named || check_unique_names(from, out, count);
 }
 
-static bool read_value(reader *from, pd__value *out) {
-  skip_blanks(from);
+static bool read_json_value(json_reader *from, pd__value *out) {
+  skip_json_blanks(from);
   char sign = from->at < from->end ? *from->at : '\0';
-  if (is_next(from, '{')) return read_container(from, out, '}');
-  if (is_next(from, '[')) return read_container(from, out, ']');
+  if (consume_sign(from, '{')) return read_json_container(from, out, '}');
+  if (consume_sign(from, '[')) return read_json_container(from, out, ']');
   if (sign == '"') {
     out->kind = PD__STRING;
-    out->text = read_text(from);
+    out->text = read_json_text(from);
     return out->text != NULL;
   }
-  if (sign != '-' && (sign < '0' || sign > '9')) return read_word(from, out);
+  if (sign != '-' && (sign < '0' || sign > '9')) return read_json_literal(from, out);
   out->kind = PD__NUMBER;
-  out->text = read_number(from);
+  out->text = read_json_number(from);
   return out->text != NULL;
 }
 
 /* There are at most as many values as commas and brackets that open, and one; commas in texts
  * count, too. */
-static size_t count_values(const char *bytes, size_t length) {
+static size_t count_values_at_most(const char *bytes, size_t length) {
   size_t count = 1;
   for (size_t i = 0; i < length && count < PD__VALUES_MAX; i++) {
     count += bytes[i] == ',' || bytes[i] == '[' || bytes[i] == '{';
@@ -254,18 +255,18 @@ static size_t count_values(const char *bytes, size_t length) {
 }
 
 const char *pd__document_read(pd__document *out, const char *bytes, size_t length, size_t *at) {
-  size_t count = count_values(bytes, length);
+  size_t count = count_values_at_most(bytes, length);
   *out = (pd__document){.memory = NULL};
   *at = 0;
   void *memory = malloc(count * sizeof(pd__value) + 2 * length + 2);
   if (!memory) return MEMORY;
-  reader from = {.start = bytes, .at = bytes, .end = bytes + length, .values = memory};
+  json_reader from = {.start = bytes, .at = bytes, .end = bytes + length, .values = memory};
   from.value_max = count;
   from.texts = (char *)(from.values + count);
-  pd__value *root = new_value(&from);
-  bool read = read_value(&from, root);
-  skip_blanks(&from);
-  if (read && from.at < from.end) fail(&from, "something follows the value");
+  pd__value *root = add_json_value(&from);
+  bool read = read_json_value(&from, root);
+  skip_json_blanks(&from);
+  if (read && from.at < from.end) fail_json(&from, "something follows the value");
   *at = (size_t)(from.at - from.start);
   if (from.wrong) free(memory);
   if (!from.wrong) *out = (pd__document){root, memory};
@@ -277,7 +278,7 @@ void pd__document_free(pd__document *document) {
   *document = (pd__document){.memory = NULL};
 }
 
-const pd__value *pd__value_member(const pd__value *object, const char *name) {
+const pd__value *pd__value_find_member(const pd__value *object, const char *name) {
   const pd__value *at = object && object->kind == PD__OBJECT ? object->first : NULL;
   while (at && strcmp(at->name, name) != 0) at = at->next;
   return at;

@@ -36,9 +36,9 @@ const char *pd__document_read(pd__document *out, const char *bytes, size_t lengt
 void pd__document_free(pd__document *document);
 
 /* Returns the member of an object; NULL: there is none. */
-const pd__value *pd__value_member(const pd__value *object, const char *name);
+const pd__value *pd__value_find_member(const pd__value *object, const char *name);
 
 /* Returns the length of the character at `bytes`, which isn't ASCII; 0: it isn't well-formed. */
-size_t pd__utf8_length(const char *bytes, size_t left);
+size_t pd__utf8_sequence_length(const char *bytes, size_t left);
 
 #endif /* PD_LIVE_JSON_H */

@@ -11,19 +11,19 @@
 
 pthread_mutex_t pd__lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool thread_runs; /* guarded by pd__lock */
+static bool loop_thread_runs; /* guarded by pd__lock */
 
 /* What wakes the thread: a pipe, since its inode is no other one's. */
 static pd__descriptor wake_in = {.fd = -1}, wake_out = {.fd = -1};
 
-static int64_t read_clock(clockid_t clock) {
+static int64_t read_clock_ms(clockid_t clock) {
   struct timespec now;
   clock_gettime(clock, &now);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int64_t pd__now(void) { return read_clock(CLOCK_MONOTONIC); }
-int64_t pd__time_now(void) { return read_clock(CLOCK_REALTIME); }
+int64_t pd__get_steady_ms(void) { return read_clock_ms(CLOCK_MONOTONIC); }
+int64_t pd__get_wall_ms(void) { return read_clock_ms(CLOCK_REALTIME); }
 
 bool pd__thread_start(void *(*function)(void *), void *argument) {
   pthread_attr_t attributes;
@@ -39,11 +39,11 @@ bool pd__thread_start(void *(*function)(void *), void *argument) {
   return created;
 }
 
-static bool open_pipe(void) {
+static bool open_wake_pipe(void) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
-  pd__descriptor_take(&wake_in, ends[0]);
-  pd__descriptor_take(&wake_out, ends[1]);
+  pd__descriptor_adopt(&wake_in, ends[0]);
+  pd__descriptor_adopt(&wake_out, ends[1]);
   return true;
 }
 
@@ -53,43 +53,43 @@ void pd__loop_wake(void) {
 
 /* ---- One round ---- */
 
-typedef struct round {
+typedef struct poll_round {
   struct pollfd *fds; /* the descriptor that wakes, the servers', the clients' */
   size_t count, room, servers;
-} round;
+} poll_round;
 
-static void add_descriptor(round *this, int fd, short events) {
-  if (this->count == this->room) {
-    size_t room = 2 * this->room + 16;
-    struct pollfd *fds = realloc(this->fds, room * sizeof *fds);
+static void add_polled_descriptor(poll_round *round, int fd, short events) {
+  if (round->count == round->room) {
+    size_t room = 2 * round->room + 16;
+    struct pollfd *fds = realloc(round->fds, room * sizeof *fds);
     if (!fds) return;
-    this->fds = fds;
-    this->room = room;
+    round->fds = fds;
+    round->room = room;
   }
-  this->fds[this->count++] = (struct pollfd){.fd = fd, .events = events};
+  round->fds[round->count++] = (struct pollfd){.fd = fd, .events = events};
 }
 
-static void add_descriptors(round *this) {
-  this->count = this->servers = 0;
-  add_descriptor(this, wake_in.fd, POLLIN);
+static void add_polled_descriptors(poll_round *round) {
+  round->count = round->servers = 0;
+  add_polled_descriptor(round, wake_in.fd, POLLIN);
   pthread_mutex_lock(&pd__lock);
   for (pd_live_server *each = pd__servers; each; each = each->next) {
-    add_descriptor(this, each->stopped ? -1 : each->socket.listening.fd, POLLIN);
-    this->servers++;
+    add_polled_descriptor(round, each->stopped ? -1 : each->socket.listening.fd, POLLIN);
+    round->servers++;
   }
   pthread_mutex_unlock(&pd__lock);
   for (pd__client *each = pd__clients; each; each = each->next) {
     bool reads = !each->closing && each->out.length < PD__ANSWER_MAX;
-    add_descriptor(this, each->descriptor.fd,
-                   (short)((reads ? POLLIN : 0) | (each->out.length > 0 ? POLLOUT : 0)));
+    add_polled_descriptor(round, each->descriptor.fd,
+                          (short)((reads ? POLLIN : 0) | (each->out.length > 0 ? POLLOUT : 0)));
   }
 }
 
 /* New connections go to the front of the list of clients, behind which the order stays. */
-static void handle_clients(const round *this) {
-  size_t index = 1 + this->servers;
-  for (pd__client *each = pd__clients; each && index < this->count; each = each->next, index++) {
-    short events = this->fds[index].revents;
+static void handle_client_events(const poll_round *round) {
+  size_t index = 1 + round->servers;
+  for (pd__client *each = pd__clients; each && index < round->count; each = each->next, index++) {
+    short events = round->fds[index].revents;
     if (events & (POLLHUP | POLLERR | POLLNVAL)) each->dead |= !(events & POLLIN);
     if (events & POLLIN) pd__client_read(each);
     if (events & POLLOUT) pd__client_send(each);
@@ -97,12 +97,12 @@ static void handle_clients(const round *this) {
 }
 
 /* A server whose descriptor the program has closed is closed, too. */
-static void handle_servers(const round *this) {
+static void handle_server_events(const poll_round *round) {
   pthread_mutex_lock(&pd__lock);
   pd_live_server *each = pd__servers;
-  for (size_t index = 1; each && index <= this->servers && index < this->count; index++) {
-    short events = this->fds[index].revents;
-    pd__server_hold(each);
+  for (size_t index = 1; each && index <= round->servers && index < round->count; index++) {
+    short events = round->fds[index].revents;
+    pd__server_retain(each);
     pthread_mutex_unlock(&pd__lock);
     bool own = pd__descriptor_is_own(&each->socket.listening);
     if (own && (events & POLLIN)) pd__clients_accept(each);
@@ -116,66 +116,67 @@ static void handle_servers(const round *this) {
 }
 
 /* Does what clients wait for, and what is due. Returns how many ms nothing else is. */
-static int do_work(void) {
+static int do_pending_work(void) {
   int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer(), steps = pd__steps_answer();
-  int64_t most = pd__subscribers_tell() ? PD__TICK : 1000;
+  int64_t most = pd__subscribers_notify() ? PD__POLL_TIME : 1000;
   for (pd__client *each = pd__clients; each; each = each->next) {
     if (each->out.length > 0) pd__client_send(each);
   }
-  pd__clients_sweep();
-  pd__servers_sweep();
+  pd__clients_remove_finished();
+  pd__servers_remove_stopped();
   if (pd_callbacks_wait()) pd__callbacks_start();
   if (steps < answers) answers = steps;
-  int64_t left = (ends < answers ? ends : answers) - pd__now();
+  int64_t left = (ends < answers ? ends : answers) - pd__get_steady_ms();
   if (left > most) left = most;
   return left < 0 ? 0 : (int)left;
 }
 
 /* Returns true, once, if there is nothing left to do. */
-static bool finish(void) {
+static bool finish_loop(void) {
   pthread_mutex_lock(&pd__lock);
-  bool done = !pd__servers && !pd__clients && pd__changes_on() == 0 && !pd__jobs_wait();
-  if (done) thread_runs = false;
+  bool done =
+      !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 && !pd__jobs_are_pending();
+  if (done) loop_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
   return done;
 }
 
-static void *run(void *unused) {
-  round this = {.fds = NULL};
+static void *run_loop(void *unused) {
+  poll_round round = {.fds = NULL};
   char waste[64];
   pd_callbacks_postpone(true);
-  while (!finish()) {
-    int timeout = do_work();
-    if (!pd__descriptor_is_own(&wake_in)) open_pipe(); /* the program has closed it */
-    add_descriptors(&this);
-    if (poll(this.fds, this.count, timeout) <= 0 || !this.fds) continue;
-    if ((this.fds[0].revents & POLLIN) && pd__descriptor_is_own(&wake_in)) {
+  while (!finish_loop()) {
+    int timeout = do_pending_work();
+    if (!pd__descriptor_is_own(&wake_in)) open_wake_pipe(); /* the program has closed it */
+    add_polled_descriptors(&round);
+    if (poll(round.fds, round.count, timeout) <= 0 || !round.fds) continue;
+    if ((round.fds[0].revents & POLLIN) && pd__descriptor_is_own(&wake_in)) {
       (void)!read(wake_in.fd, waste, sizeof waste);
     }
-    handle_clients(&this);
-    handle_servers(&this);
+    handle_client_events(&round);
+    handle_server_events(&round);
   }
-  free(this.fds);
+  free(round.fds);
   return unused;
 }
 
 /* ---- Starting ---- */
 
 bool pd__loop_start(void) {
-  bool open = pd__descriptor_is_own(&wake_in) || open_pipe();
-  if (!thread_runs) thread_runs = open && pd__thread_start(run, NULL);
-  if (thread_runs) pd__loop_wake();
-  return thread_runs;
+  bool open = pd__descriptor_is_own(&wake_in) || open_wake_pipe();
+  if (!loop_thread_runs) loop_thread_runs = open && pd__thread_start(run_loop, NULL);
+  if (loop_thread_runs) pd__loop_wake();
+  return loop_thread_runs;
 }
 
-bool pd__loop_runs(void) { return thread_runs; }
+bool pd__loop_is_running(void) { return loop_thread_runs; }
 
-void pd__loop_abandon(void) {
-  thread_runs = false;
+void pd__loop_reset_in_child(void) {
+  loop_thread_runs = false;
   for (pd__client *each = pd__clients; each; each = each->next) {
     pd__descriptor_close(&each->descriptor);
   }
-  pd__clients_forget();
+  pd__clients_reset_in_child();
   pd__descriptor_close(&wake_in);
   pd__descriptor_close(&wake_out);
 }

@@ -8,14 +8,14 @@
 
 /* ---- Kinds of values. Each reads to `out`, and returns false if it isn't as expected. ---- */
 
-typedef bool reader(const pd__value *value, double limit, void *out);
+typedef bool param_parser(const pd__value *value, double limit, void *out);
 
-static bool read_text(const pd__value *value, double limit, void *out) {
+static bool parse_text_param(const pd__value *value, double limit, void *out) {
   *(const char **)out = value->text;
   return value->kind == PD__STRING && strlen(value->text) <= (size_t)limit;
 }
 
-static bool read_since(const pd__value *value, double limit, void *out) {
+static bool parse_since_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   pd__since *since = out;
   pd_journal_event event = {.size = sizeof event};
@@ -31,7 +31,7 @@ static bool read_since(const pd__value *value, double limit, void *out) {
 }
 
 /* A whole number, from `limit` on. */
-static bool read_number(const pd__value *value, double limit, void *out) {
+static bool parse_number_param(const pd__value *value, double limit, void *out) {
   pd_value number = {.u64 = 0};
   bool read = value->kind == PD__NUMBER &&
               pd_value_parse(PD_TYPE_uint64, NULL, value->text, &number, NULL) == PD_OK;
@@ -39,7 +39,7 @@ static bool read_number(const pd__value *value, double limit, void *out) {
   return read && number.u64 >= (uint64_t)limit;
 }
 
-static bool read_seconds(const pd__value *value, double limit, void *out) {
+static bool parse_seconds_param(const pd__value *value, double limit, void *out) {
   pd_value seconds = {.f64 = 0};
   bool read = (value->kind == PD__STRING || value->kind == PD__NUMBER) &&
               pd_value_parse(PD_TYPE_double, "seconds", value->text, &seconds, NULL) == PD_OK;
@@ -47,25 +47,25 @@ static bool read_seconds(const pd__value *value, double limit, void *out) {
   return read && seconds.f64 >= 0.1 && seconds.f64 <= limit;
 }
 
-static bool read_bool(const pd__value *value, double limit, void *out) {
+static bool parse_bool_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(bool *)out = value->kind == PD__BOOL && strcmp(value->text, "true") == 0;
   return value->kind == PD__BOOL;
 }
 
-static bool read_object(const pd__value *value, double limit, void *out) {
+static bool parse_members_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(const pd__value **)out = value->first;
   return value->kind == PD__OBJECT;
 }
 
-static bool read_whole(const pd__value *value, double limit, void *out) {
+static bool parse_object_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(const pd__value **)out = value;
   return value->kind == PD__OBJECT;
 }
 
-static bool read_step(const pd__value *value, double limit, void *out) {
+static bool parse_step_param(const pd__value *value, double limit, void *out) {
   pd_value number = {.i64 = 0};
   pd__step *step = out;
   (void)limit;
@@ -75,7 +75,7 @@ static bool read_step(const pd__value *value, double limit, void *out) {
   return step->given;
 }
 
-static bool read_names(const pd__value *value, double limit, void *out) {
+static bool parse_names_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(const pd__value **)out = value->first;
   for (const pd__value *each = value->first; each; each = each->next) {
@@ -84,11 +84,11 @@ static bool read_names(const pd__value *value, double limit, void *out) {
   return value->kind == PD__ARRAY;
 }
 
-static bool read_behalf(const pd__value *value, double limit, void *out) {
-  pd__who *who = out;
+static bool parse_on_behalf_param(const pd__value *value, double limit, void *out) {
+  pd__requester *requester = out;
   for (const pd__value *each = value->first; each; each = each->next) {
-    char *to = each->name && strcmp(each->name, "label") == 0 ? who->label : NULL;
-    if (each->name && strcmp(each->name, "host") == 0) to = who->host;
+    char *to = each->name && strcmp(each->name, "label") == 0 ? requester->label : NULL;
+    if (each->name && strcmp(each->name, "host") == 0) to = requester->host;
     if (!to || (each->kind != PD__STRING && each->kind != PD__NULL)) return false;
     if (each->text && strlen(each->text) > (size_t)limit) return false;
     strcpy(to, each->text ? each->text : "");
@@ -98,40 +98,40 @@ static bool read_behalf(const pd__value *value, double limit, void *out) {
 
 /* ---- The members ---- */
 
-#define TO(field) offsetof(pd__job, field)
+#define OFFSET_OF(field) offsetof(pd__job, field)
 
 static const struct param {
   const char *name;
-  reader *read;
+  param_parser *parse;
   size_t field;
   double limit; /* of bytes, of seconds; the least number */
   const char *expected;
 } members[] = {
-    {"name", read_text, TO(name), PD__LINE_MAX, "text"},
-    {"after", read_text, TO(after), PD__LINE_MAX, "text"},
-    {"since", read_since, TO(since), 0, "EPOCH-REVISION"},
-    {"before", read_number, TO(before), 0, "the number of a change"},
-    {"change", read_number, TO(undo), 1, "the number of a change"},
-    {"set", read_object, TO(set), 0, "an object"},
-    {"expect", read_object, TO(expect), 0, "an object"},
-    {"values", read_whole, TO(values), 0, "an object of values by name"},
-    {"fleet", read_text, TO(fleet), PD__LINE_MAX, "the address of the fleet"},
-    {"by", read_text, TO(by), PD__LABEL_MAX, "text of at most 200 bytes"},
-    {"until", read_number, TO(until), 0, "a time in ms since 1970"},
-    {"step", read_step, TO(step), 0, "a whole number"},
-    {"unset", read_names, TO(unset), 0, "an array of names of flags"},
-    {"confirm", read_names, TO(confirm), 0, "an array of names of flags"},
-    {"reason", read_text, TO(reason), PD__REASON_MAX, "text of at most 1000 bytes"},
-    {"for", read_seconds, TO(duration), 30.0 * 24 * 3600,
+    {"name", parse_text_param, OFFSET_OF(name), PD__LINE_MAX, "text"},
+    {"after", parse_text_param, OFFSET_OF(after), PD__LINE_MAX, "text"},
+    {"since", parse_since_param, OFFSET_OF(since), 0, "EPOCH-REVISION"},
+    {"before", parse_number_param, OFFSET_OF(before), 0, "the number of a change"},
+    {"change", parse_number_param, OFFSET_OF(undo), 1, "the number of a change"},
+    {"set", parse_members_param, OFFSET_OF(set), 0, "an object"},
+    {"expect", parse_members_param, OFFSET_OF(expect), 0, "an object"},
+    {"values", parse_object_param, OFFSET_OF(values), 0, "an object of values by name"},
+    {"fleet", parse_text_param, OFFSET_OF(fleet), PD__LINE_MAX, "the address of the fleet"},
+    {"by", parse_text_param, OFFSET_OF(by), PD__LABEL_MAX, "text of at most 200 bytes"},
+    {"until", parse_number_param, OFFSET_OF(until), 0, "a time in ms since 1970"},
+    {"step", parse_step_param, OFFSET_OF(step), 0, "a whole number"},
+    {"unset", parse_names_param, OFFSET_OF(unset), 0, "an array of names of flags"},
+    {"confirm", parse_names_param, OFFSET_OF(confirm), 0, "an array of names of flags"},
+    {"reason", parse_text_param, OFFSET_OF(reason), PD__REASON_MAX, "text of at most 1000 bytes"},
+    {"for", parse_seconds_param, OFFSET_OF(duration), 30.0 * 24 * 3600,
      "seconds, or a quantity such as 90s, 10m or 1h30m, from 0.1 s to 30 d"},
-    {"timeout", read_seconds, TO(timeout), 3600, "seconds, from 0.1 to 3600"},
-    {"dry_run", read_bool, TO(dry_run), 0, "true or false"},
-    {"on_behalf_of", read_behalf, TO(who), PD__LABEL_MAX,
+    {"timeout", parse_seconds_param, OFFSET_OF(timeout), 3600, "seconds, from 0.1 to 3600"},
+    {"dry_run", parse_bool_param, OFFSET_OF(dry_run), 0, "true or false"},
+    {"on_behalf_of", parse_on_behalf_param, OFFSET_OF(requester), PD__LABEL_MAX,
      "label and host, texts of at most 200 bytes"},
 };
 
 /* `known`: the names of the method's members, with blanks around. */
-static const struct param *find_member(const char *known, const char *name) {
+static const struct param *find_param(const char *known, const char *name) {
   char wanted[32];
   for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
     if (strcmp(members[i].name, name) != 0) continue;
@@ -141,55 +141,55 @@ static const struct param *find_member(const char *known, const char *name) {
   return NULL;
 }
 
-static void fail(pd__job *job, const char *member, const char *expected) {
-  pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT, "params: %.80s: expected %s", member,
-               expected);
+static void fail_param(pd__job *job, const char *member, const char *expected) {
+  pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT, "params: %.80s: expected %s", member,
+                      expected);
 }
 
-void pd__params_read(pd__job *job, const char *known, const pd__value *params) {
+void pd__params_parse(pd__job *job, const char *known, const pd__value *params) {
   for (const pd__value *each = params ? params->first : NULL; each; each = each->next) {
-    const struct param *member = find_member(known, each->name);
+    const struct param *member = find_param(known, each->name);
     if (!member) {
-      pd__job_fail(job, "params", NULL, PD_ERR_ARGUMENT,
-                   "params: there is no member %.200s: expected %s%.*s", each->name,
-                   known[1] ? "one of" : "none", (int)strlen(known) - 1, known);
+      pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT,
+                          "params: there is no member %.200s: expected %s%.*s", each->name,
+                          known[1] ? "one of" : "none", (int)strlen(known) - 1, known);
     } else if (each->kind != PD__NULL) {
-      bool right = member->read(each, member->limit, (char *)job + member->field);
-      if (!right) fail(job, member->name, member->expected);
+      bool right = member->parse(each, member->limit, (char *)job + member->field);
+      if (!right) fail_param(job, member->name, member->expected);
     }
   }
 }
 
 /* ---- flags.set ---- */
 
-size_t pd__value_count(const pd__value *first) {
+size_t pd__values_count(const pd__value *first) {
   size_t count = 0;
   for (; first; first = first->next) count++;
   return count;
 }
 
 /* Returns the first of a list with that kind or one behind it; NULL: there is none. */
-static const pd__value *find_kind(const pd__value *at, pd__kind least) {
+static const pd__value *find_value_of_kind(const pd__value *at, pd__kind least) {
   while (at && at->kind < least) at = at->next;
   return at;
 }
 
-static bool has_null(const pd__value *at) {
+static bool has_null_value(const pd__value *at) {
   while (at && at->kind != PD__NULL) at = at->next;
   return at != NULL;
 }
 
-void pd__set_check(pd__job *job) {
-  size_t changes = pd__value_count(job->set) + pd__value_count(job->unset);
-  const pd__value *wrong = find_kind(job->set, PD__OBJECT);
-  if (!wrong) wrong = find_kind(job->expect, PD__OBJECT);
+void pd__flags_check_set(pd__job *job) {
+  size_t changes = pd__values_count(job->set) + pd__values_count(job->unset);
+  const pd__value *wrong = find_value_of_kind(job->set, PD__OBJECT);
+  if (!wrong) wrong = find_value_of_kind(job->expect, PD__OBJECT);
   if (wrong) {
-    fail(job, wrong->name, "text, a number, true, false or null");
+    fail_param(job, wrong->name, "text, a number, true, false or null");
   } else if (changes == 0) {
-    fail(job, "set and unset", "a flag to change");
-  } else if (changes > PD__NAMES_MAX || pd__value_count(job->expect) > PD__NAMES_MAX) {
-    fail(job, "set, unset and expect", "at most 1000 flags");
-  } else if (job->duration > 0 && (job->unset || has_null(job->set))) {
-    fail(job, "for", "only new values: taking back a value has no end");
+    fail_param(job, "set and unset", "a flag to change");
+  } else if (changes > PD__NAMES_MAX || pd__values_count(job->expect) > PD__NAMES_MAX) {
+    fail_param(job, "set, unset and expect", "at most 1000 flags");
+  } else if (job->duration > 0 && (job->unset || has_null_value(job->set))) {
+    fail_param(job, "for", "only new values: taking back a value has no end");
   }
 }

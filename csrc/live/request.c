@@ -17,7 +17,7 @@ static const struct {
              {409, "conflict"},  {422, "rejected"},   {503, "busy"},      {504, "timeout"},
              {500, "internal"}};
 
-static size_t find_kind(const char *kind) {
+static size_t find_problem_row(const char *kind) {
   size_t row = 0;
   while (strcmp(kinds[row].kind, kind) != 0) row++;
   return row;
@@ -27,8 +27,8 @@ static size_t find_kind(const char *kind) {
 static pd__problem no_memory = {.kind = "internal",
                                 .error = {.status = PD_ERR_MEMORY, .message = "out of memory"}};
 
-void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status status,
-                  const char *format, ...) {
+void pd__job_add_problem(pd__job *job, const char *kind, const char *name, pd_status status,
+                         const char *format, ...) {
   va_list arguments;
   pd__problem *made = calloc(1, sizeof *made);
   if (!made && !job->problems) job->problems = &no_memory;
@@ -43,16 +43,16 @@ void pd__job_fail(pd__job *job, const char *kind, const char *name, pd_status st
   job->last_problem = made;
 }
 
-void pd__job_fail_all(pd__job *job, const pd_error_list *errors, const pd_error *err) {
+void pd__job_add_errors(pd__job *job, const pd_error_list *errors, const pd_error *err) {
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
     const pd_error *error = pd_error_list_at(errors, i);
     const pd_flag *flag = pd_error_list_get_flag(errors, i);
     const char *name = flag ? pd_flag_get_name(flag) : NULL;
     const char *kind = error->status == PD_ERR_MEMORY ? "internal" : "rejected";
     if (error->status == PD_ERR_UNDEFINED || error->status == PD_ERR_CONFLICT) kind = "conflict";
-    pd__job_fail(job, kind, name, error->status, "%s", error->message);
+    pd__job_add_problem(job, kind, name, error->status, "%s", error->message);
   }
-  if (!job->problems) pd__job_fail(job, "rejected", NULL, err->status, "%s", err->message);
+  if (!job->problems) pd__job_add_problem(job, "rejected", NULL, err->status, "%s", err->message);
 }
 
 static void free_problems(pd__job *job) {
@@ -65,56 +65,57 @@ static void free_problems(pd__job *job) {
 
 /* ---- Answers ---- */
 
-static void write_error(pd__text *to, const pd__job *job) {
+static void write_error_member(pd__text *to, const pd__job *job) {
   const pd__problem *worst = job->problems;
   for (const pd__problem *each = worst; each; each = each->next) {
-    if (find_kind(each->kind) < find_kind(worst->kind)) worst = each;
+    if (find_problem_row(each->kind) < find_problem_row(worst->kind)) worst = each;
   }
-  size_t row = find_kind(worst ? worst->kind : "internal");
-  pd__json_open(to, "error", '{');
-  pd__json_number(to, "code", kinds[row].code);
-  pd__json_text(to, "message", worst ? worst->error.message : "out of memory");
+  size_t row = find_problem_row(worst ? worst->kind : "internal");
+  pd__json_begin(to, "error", '{');
+  pd__json_put_number(to, "code", kinds[row].code);
+  pd__json_put_text(to, "message", worst ? worst->error.message : "out of memory");
   if (kinds[row].code < 0) {
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
     return;
   }
-  pd__json_open(to, "data", '{');
-  pd__json_text(to, "kind", kinds[row].kind);
-  pd__json_open(to, "errors", '[');
+  pd__json_begin(to, "data", '{');
+  pd__json_put_text(to, "kind", kinds[row].kind);
+  pd__json_begin(to, "errors", '[');
   for (const pd__problem *each = job->problems; each; each = each->next) {
-    pd__json_open(to, NULL, '{');
-    pd__json_text(to, "name", each->name);
-    pd__json_text(to, "kind", each->kind);
-    pd__json_text(to, "code", pd_status_name(each->error.status));
-    pd__json_text(to, "detail", each->error.message);
-    pd__json_close(to, "}");
+    pd__json_begin(to, NULL, '{');
+    pd__json_put_text(to, "name", each->name);
+    pd__json_put_text(to, "kind", each->kind);
+    pd__json_put_text(to, "code", pd_status_name(each->error.status));
+    pd__json_put_text(to, "detail", each->error.message);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "]");
+  pd__json_end(to, "]");
   if (job->current.length > 0) {
-    pd__json_open(to, "current", '{');
-    pd__json_raw(to, NULL, job->current.data);
-    pd__json_close(to, "}");
+    pd__json_begin(to, "current", '{');
+    pd__json_put_raw(to, NULL, job->current.data);
+    pd__json_end(to, "}");
   }
-  pd__json_close(to, "}}");
+  pd__json_end(to, "}}");
 }
 
 void pd__job_answer(const pd__job *job, pd__client *client) {
   pd__text *to = &client->out;
   if (!*job->id) return;
   pd__text_add(to, "{\"jsonrpc\":\"2.0\"", 16);
-  pd__json_raw(to, "id", job->id);
+  pd__json_put_raw(to, "id", job->id);
   if (job->problems || !job->result.data || job->result.failed) {
-    write_error(to, job);
+    write_error_member(to, job);
   } else {
-    pd__json_raw(to, "result", job->result.data);
+    pd__json_put_raw(to, "result", job->result.data);
   }
   pd__text_add(to, "}\n", 2);
 }
 
-void pd__answer_failure(pd__client *client, const char *id, const char *kind, const char *why) {
+void pd__client_answer_problem(pd__client *client, const char *id, const char *kind,
+                               const char *why) {
   pd__job failed = {.client = client->number};
   snprintf(failed.id, sizeof failed.id, "%s", id);
-  pd__job_fail(&failed, kind, NULL, PD_ERR_REFUSED, "%s", why);
+  pd__job_add_problem(&failed, kind, NULL, PD_ERR_REFUSED, "%s", why);
   pd__job_answer(&failed, client);
   free_problems(&failed);
 }
@@ -130,15 +131,15 @@ typedef struct method {
 } method;
 
 static const method methods[] = {
-    {"hello", " ", pd__hello_run, NULL, false},
+    {"hello", " ", pd__hello_answer, NULL, false},
     {"flags.list", " since after ", pd__flags_list, NULL, false},
     {"flags.get", " name ", pd__flags_get, NULL, false},
-    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ", pd__set_run,
-     pd__set_check, true},
+    {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ",
+     pd__flags_set, pd__flags_check_set, true},
     {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
-    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__undo_run, NULL, true},
+    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__changes_undo, NULL, true},
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
-    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_run, NULL, true},
+    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_apply, NULL, true},
     {"steps.get", " ", pd__steps_get, NULL, false},
     {"steps.gate", " step timeout ", pd__steps_gate, NULL, false},
     {"steps.wait", " step timeout ", pd__steps_wait, NULL, false},
@@ -150,19 +151,20 @@ static const method *find_method(pd__job *job, const char *name) {
     if (strcmp(methods[i].name, name) == 0) return &methods[i];
     strcat(strcat(known, " "), methods[i].name);
   }
-  pd__job_fail(job, "method", NULL, PD_ERR_ARGUMENT, "there is no method %.200s: expected one of%s",
-               name, known);
+  pd__job_add_problem(job, "method", NULL, PD_ERR_ARGUMENT,
+                      "there is no method %.200s: expected one of%s", name, known);
   return NULL;
 }
 
 /* ---- Requests ---- */
 
 /* Returns false if it is no id. */
-static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
+static bool read_request_id(const pd__value *found, char id[PD__ID_SIZE]) {
   pd__text text = {.data = NULL};
   if (!found) return true; /* a notification */
-  if (found->kind == PD__NUMBER) pd__json_raw(&text, NULL, found->text);
-  if (found->kind == PD__STRING || found->kind == PD__NULL) pd__json_text(&text, NULL, found->text);
+  if (found->kind == PD__NUMBER) pd__json_put_raw(&text, NULL, found->text);
+  if (found->kind == PD__STRING || found->kind == PD__NULL)
+    pd__json_put_text(&text, NULL, found->text);
   bool valid = text.data && !text.failed && text.length < PD__ID_SIZE;
   if (valid) memcpy(id, text.data, text.length + 1);
   pd__text_free(&text);
@@ -170,10 +172,10 @@ static bool read_id(const pd__value *found, char id[PD__ID_SIZE]) {
 }
 
 /* Returns what is wrong; NULL: it is a request. */
-static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
+static const char *find_request_fault(const pd__value *root, char id[PD__ID_SIZE]) {
   if (root->kind == PD__ARRAY) return "batches aren't supported; flags.set changes several flags";
   if (root->kind != PD__OBJECT) return "expected an object";
-  if (!read_id(pd__value_member(root, "id"), id)) {
+  if (!read_request_id(pd__value_find_member(root, "id"), id)) {
     return "id: expected a number, null, or text of up to 100 bytes";
   }
   for (const pd__value *each = root->first; each; each = each->next) {
@@ -181,9 +183,9 @@ static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
     if (!strcmp(each->name, "method") || !strcmp(each->name, "params")) continue;
     return "expected only jsonrpc, id, method and params";
   }
-  const pd__value *version = pd__value_member(root, "jsonrpc");
-  const pd__value *called = pd__value_member(root, "method");
-  const pd__value *params = pd__value_member(root, "params");
+  const pd__value *version = pd__value_find_member(root, "jsonrpc");
+  const pd__value *called = pd__value_find_member(root, "method");
+  const pd__value *params = pd__value_find_member(root, "params");
   if (!version || version->kind != PD__STRING || strcmp(version->text, "2.0") != 0) {
     return "expected \"jsonrpc\": \"2.0\"";
   }
@@ -193,34 +195,34 @@ static const char *check_request(const pd__value *root, char id[PD__ID_SIZE]) {
 }
 
 /* Returns NULL if it can't be carried out. What isn't a request has an answer without its id. */
-static const method *read_request(pd__job *job, const char *line, size_t length) {
+static const method *parse_request(pd__job *job, const char *line, size_t length) {
   size_t at;
   const char *why = pd__document_read(&job->document, line, length, &at);
   if (why) {
-    pd__job_fail(job, "parse", NULL, PD_ERR_ARGUMENT, "column %zu: %s", at + 1, why);
+    pd__job_add_problem(job, "parse", NULL, PD_ERR_ARGUMENT, "column %zu: %s", at + 1, why);
   } else {
-    why = check_request(job->document.root, job->id);
-    if (why) pd__job_fail(job, "request", NULL, PD_ERR_ARGUMENT, "%s", why);
+    why = find_request_fault(job->document.root, job->id);
+    if (why) pd__job_add_problem(job, "request", NULL, PD_ERR_ARGUMENT, "%s", why);
   }
   if (why && !*job->id) strcpy(job->id, "null");
   if (why) return NULL;
-  const char *name = pd__value_member(job->document.root, "method")->text;
+  const char *name = pd__value_find_member(job->document.root, "method")->text;
   const method *to = find_method(job, name);
-  if (to) pd__params_read(job, to->params, pd__value_member(job->document.root, "params"));
+  if (to) pd__params_parse(job, to->params, pd__value_find_member(job->document.root, "params"));
   if (to && to->check && !job->problems) to->check(job);
   return job->problems ? NULL : to;
 }
 
-static pd__job *new_job(const pd__client *client) {
+static pd__job *make_job(const pd__client *client) {
   pd__job *made = calloc(1, sizeof *made);
   if (!made) return NULL;
   made->client = client->number;
   made->server = client->server;
-  made->who = client->who;
+  made->requester = client->requester;
   made->before = UINT64_MAX;
   made->timeout = 10;
   pthread_mutex_lock(&pd__lock);
-  pd__server_hold(made->server);
+  pd__server_retain(made->server);
   pthread_mutex_unlock(&pd__lock);
   return made;
 }
@@ -237,22 +239,22 @@ void pd__job_free(pd__job *job) {
   free(job);
 }
 
-void pd__request_answer(pd__client *client, const char *line, size_t length) {
-  pd__job *job = new_job(client);
+void pd__client_handle_request(pd__client *client, const char *line, size_t length) {
+  pd__job *job = make_job(client);
   client->dead |= !job;
   if (!job) return;
-  const method *to = read_request(job, line, length);
+  const method *to = parse_request(job, line, length);
   client->closing |= !job->document.memory;
   if (to && to->changes) {
     job->run = to->run;
     client->waiting++;
-    if (pd__job_start(job)) return;
+    if (pd__job_queue(job)) return;
     client->waiting--;
-    pd__job_fail(job, "busy", NULL, PD_ERR_REFUSED, "%d changes wait already: try again later",
-                 PD__JOBS_MAX);
+    pd__job_add_problem(job, "busy", NULL, PD_ERR_REFUSED,
+                        "%d changes wait already: try again later", PD__JOBS_MAX);
   } else if (to) {
     to->run(job);
-    if (job->waits) return;
+    if (job->answered_later) return;
   }
   pd__job_answer(job, client);
   pd__job_free(job);

@@ -15,7 +15,7 @@ static const uint32_t k[64] = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-static uint32_t rotate(uint32_t x, int n) { return x >> n | x << (32 - n); }
+static uint32_t rotate_word(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 static void prepare_schedule(const unsigned char block[64], uint32_t w[64]) {
   for (size_t t = 0; t < 16; t++) {
@@ -23,8 +23,8 @@ static void prepare_schedule(const unsigned char block[64], uint32_t w[64]) {
     w[t] = (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
   }
   for (int t = 16; t < 64; t++) {
-    uint32_t low = rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3;
-    uint32_t high = rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10;
+    uint32_t low = rotate_word(w[t - 15], 7) ^ rotate_word(w[t - 15], 18) ^ w[t - 15] >> 3;
+    uint32_t high = rotate_word(w[t - 2], 17) ^ rotate_word(w[t - 2], 19) ^ w[t - 2] >> 10;
     w[t] = high + w[t - 7] + low + w[t - 16];
   }
 }
@@ -36,9 +36,9 @@ static void hash_block(uint32_t hash[8], const unsigned char block[64]) {
   for (int t = 0; t < 64; t++) {
     uint32_t choice = (s[4] & s[5]) ^ (~s[4] & s[6]);
     uint32_t majority = (s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]);
-    uint32_t t1 =
-        s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + choice + k[t] + w[t];
-    uint32_t t2 = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + majority;
+    uint32_t t1 = s[7] + (rotate_word(s[4], 6) ^ rotate_word(s[4], 11) ^ rotate_word(s[4], 25)) +
+                  choice + k[t] + w[t];
+    uint32_t t2 = (rotate_word(s[0], 2) ^ rotate_word(s[0], 13) ^ rotate_word(s[0], 22)) + majority;
     memmove(s + 1, s, 7 * sizeof *s);
     s[4] += t1;
     s[0] = t1 + t2;

@@ -31,14 +31,14 @@ enum { SERVERS_MAX = 100 };
 
 /* ---- Its directory ---- */
 
-static const char *absolute(const char *variable) {
+static const char *get_absolute_path(const char *variable) {
   const char *value = secure_getenv(variable);
   return value && *value == '/' ? value : NULL;
 }
 
 /* The directory above the default one. There is no other try: clients look only there. */
-static int open_base(char *path, size_t size) {
-  const char *base = absolute("XDG_RUNTIME_DIR"), *other = absolute("TMPDIR");
+static int open_parent_of_default(char *path, size_t size) {
+  const char *base = get_absolute_path("XDG_RUNTIME_DIR"), *other = get_absolute_path("TMPDIR");
   if (base) {
     snprintf(path, size, "%s/paddle_flags", base);
   } else {
@@ -49,9 +49,9 @@ static int open_base(char *path, size_t size) {
 }
 
 /* The name is made first: if somebody else has made it, the checks find out. */
-static pd_status open_default(char *path, size_t size, int *out, pd_error *err) {
-  int base = open_base(path, size);
-  if (base < 0) return pd__fail_errno(err, "can't be opened", path);
+static pd_status open_default_directory(char *path, size_t size, int *out, pd_error *err) {
+  int base = open_parent_of_default(path, size);
+  if (base < 0) return pd__live_fail_errno(err, "can't be opened", path);
   const char *name = strrchr(path, '/') + 1;
   bool made = mkdirat(base, name, 0700) == 0;
   /* A umask may have taken bits, even those that opening needs. Older C libraries can't give them
@@ -62,48 +62,49 @@ static pd_status open_default(char *path, size_t size, int *out, pd_error *err) 
   int reason = errno;
   close(base);
   errno = reason == ELOOP ? ENOTDIR : reason;
-  if (fd < 0) return pd__fail_errno(err, "expected a real directory", path);
+  if (fd < 0) return pd__live_fail_errno(err, "expected a real directory", path);
   struct stat status;
   *out = fd;
-  if (fstat(fd, &status) != 0) return pd__fail_errno(err, "can't be read", path);
+  if (fstat(fd, &status) != 0) return pd__live_fail_errno(err, "can't be read", path);
   if (status.st_uid != geteuid()) {
-    return pd__fail(err, PD_ERR_FILE, "%s: belongs to uid %u: expected a directory of this user",
-                    path, (unsigned)status.st_uid);
+    return pd__live_fail(err, PD_ERR_FILE,
+                         "%s: belongs to uid %u: expected a directory of this user", path,
+                         (unsigned)status.st_uid);
   }
   if ((status.st_mode & 07777) != 0700) {
-    return pd__fail(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
-                    (unsigned)status.st_mode & 07777);
+    return pd__live_fail(err, PD_ERR_FILE, "%s: has mode %04o: expected 0700", path,
+                         (unsigned)status.st_mode & 07777);
   }
   return PD_OK;
 }
 
 /* Others may read the directory and, if it is sticky, add files of their own to it. */
-static pd_status open_named(const char *path, char *real, int *out, pd_error *err) {
+static pd_status open_named_directory(const char *path, char *real, int *out, pd_error *err) {
   char copy[PATH_MAX];
   const char *slash = strrchr(path, '/');
   size_t length = (size_t)(slash - path);
-  if (length >= sizeof copy) return pd__fail(err, PD_ERR_ARGUMENT, "address: is too long");
+  if (length >= sizeof copy) return pd__live_fail(err, PD_ERR_ARGUMENT, "address: is too long");
   memcpy(copy, length ? path : "/", length ? length : 1);
   copy[length ? length : 1] = '\0';
   int fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return pd__fail_errno(err, "can't be opened", copy);
+  if (fd < 0) return pd__live_fail_errno(err, "can't be opened", copy);
   *out = fd;
   struct stat status;
   if (fstat(fd, &status) != 0 || !realpath(copy, real)) {
-    return pd__fail_errno(err, "can't be read", copy);
+    return pd__live_fail_errno(err, "can't be read", copy);
   }
   if (status.st_uid != geteuid() && status.st_uid != 0) {
-    return pd__fail(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root", copy,
-                    (unsigned)status.st_uid);
+    return pd__live_fail(err, PD_ERR_FILE, "%.400s: belongs to uid %u: expected this user or root",
+                         copy, (unsigned)status.st_uid);
   }
   if ((status.st_mode & 022) && !(status.st_mode & S_ISVTX)) {
-    return pd__fail(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it", copy,
-                    (unsigned)status.st_mode & 07777);
+    return pd__live_fail(err, PD_ERR_FILE, "%.400s: has mode %04o: others may replace files in it",
+                         copy, (unsigned)status.st_mode & 07777);
   }
   return PD_OK;
 }
 
-static pd_status take_name(const char *path, int number, pd__socket *out, pd_error *err) {
+static pd_status choose_socket_name(const char *path, int number, pd__socket *out, pd_error *err) {
   if (!path) {
     long self = getpid();
     const char *form = number == 1 ? "%ld.sock" : "%ld-%d.sock";
@@ -113,8 +114,9 @@ static pd_status take_name(const char *path, int number, pd__socket *out, pd_err
   const char *name = strrchr(path, '/') + 1;
   size_t length = strlen(name);
   if (length == 0 || length > 64 || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
-    return pd__fail(err, PD_ERR_ARGUMENT,
-                    "address: %.400s: expected the name of a socket, of at most 64 bytes", path);
+    return pd__live_fail(err, PD_ERR_ARGUMENT,
+                         "address: %.400s: expected the name of a socket, of at most 64 bytes",
+                         path);
   }
   memcpy(out->name, name, length + 1);
   return PD_OK;
@@ -122,25 +124,26 @@ static pd_status take_name(const char *path, int number, pd__socket *out, pd_err
 
 /* Opens the directory and checks that no other user can replace what is in it. Fills `directory`,
  * `name` and `where`. `path` NULL: the default, of the server `number` of this process, from 1. */
-static pd_status open_directory(const char *path, int number, pd__socket *out, pd_error *err) {
+static pd_status open_socket_directory(const char *path, int number, pd__socket *out,
+                                       pd_error *err) {
   char real[PATH_MAX] = "";
-  pd_status status = take_name(path, number, out, err);
+  pd_status status = choose_socket_name(path, number, out, err);
   if (status != PD_OK) return status;
   int directory = -1;
-  status = path ? open_named(path, real, &directory, err)
-                : open_default(real, sizeof real, &directory, err);
-  pd__descriptor_take(&out->directory, directory);
+  status = path ? open_named_directory(path, real, &directory, err)
+                : open_default_directory(real, sizeof real, &directory, err);
+  pd__descriptor_adopt(&out->directory, directory);
   if (status != PD_OK) return status;
-  if (asprintf(&out->where, "%s/%s", strcmp(real, "/") == 0 ? "" : real, out->name) >= 0) {
+  if (asprintf(&out->path, "%s/%s", strcmp(real, "/") == 0 ? "" : real, out->name) >= 0) {
     return PD_OK;
   }
-  out->where = NULL;
-  return pd__fail_memory(err);
+  out->path = NULL;
+  return pd__live_fail_memory(err);
 }
 
 /* ---- Its name ---- */
 
-static struct sockaddr_un place(const pd__socket *socket, const char *name) {
+static struct sockaddr_un make_socket_address(const pd__socket *socket, const char *name) {
   struct sockaddr_un at = {.sun_family = AF_UNIX};
   snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", socket->directory.fd, name);
   return at;
@@ -151,7 +154,7 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
   struct timespec pause = {.tv_nsec = 10000000};
   for (int tries = 0; flock(socket->directory.fd, LOCK_EX | LOCK_NB) != 0; tries++) {
     if (errno != EWOULDBLOCK || tries == 300) {
-      return pd__fail_errno(err, "its directory can't be locked", socket->where);
+      return pd__live_fail_errno(err, "its directory can't be locked", socket->path);
     }
     nanosleep(&pause, NULL);
   }
@@ -159,10 +162,10 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
 }
 
 /* Connect to what has the name. Returns PD_OK if nobody answers there any more. */
-static pd_status check_dead(const pd__socket *self, pd_error *err) {
-  struct sockaddr_un at = place(self, self->name);
+static pd_status check_unserved(const pd__socket *self, pd_error *err) {
+  struct sockaddr_un at = make_socket_address(self, self->name);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return pd__fail_errno(err, "no socket", self->where);
+  if (fd < 0) return pd__live_fail_errno(err, "no socket", self->path);
   int failed = connect(fd, (const struct sockaddr *)&at, sizeof at) == 0 ? 0 : errno;
   struct ucred peer = {.pid = 0};
   socklen_t size = sizeof peer;
@@ -171,35 +174,35 @@ static pd_status check_dead(const pd__socket *self, pd_error *err) {
   if (failed == ECONNREFUSED || failed == ENOENT) return PD_OK;
   if (failed && failed != EAGAIN) {
     errno = failed;
-    return pd__fail_errno(err, "can't be connected to", self->where);
+    return pd__live_fail_errno(err, "can't be connected to", self->path);
   }
   if (failed == 0 && (peer.pid == getpid() || peer.pid == 0)) { /* 0: of another container */
-    return pd__fail(err, PD_ERR_CONFLICT, "%s: this process serves there already", self->where);
+    return pd__live_fail(err, PD_ERR_CONFLICT, "%s: this process serves there already", self->path);
   }
-  return pd__fail(err, PD_ERR_CONFLICT, "%s: process %ld serves there already", self->where,
-                  (long)peer.pid);
+  return pd__live_fail(err, PD_ERR_CONFLICT, "%s: process %ld serves there already", self->path,
+                       (long)peer.pid);
 }
 
-static pd_status remove_stale(const pd__socket *socket, pd_error *err) {
+static pd_status remove_stale_socket(const pd__socket *socket, pd_error *err) {
   struct stat status;
   if (fstatat(socket->directory.fd, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
-    return errno == ENOENT ? PD_OK : pd__fail_errno(err, "can't be read", socket->where);
+    return errno == ENOENT ? PD_OK : pd__live_fail_errno(err, "can't be read", socket->path);
   }
   if (!S_ISSOCK(status.st_mode)) {
-    return pd__fail(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->where);
+    return pd__live_fail(err, PD_ERR_FILE, "%s: exists, and is not a socket", socket->path);
   }
   if (status.st_uid != geteuid()) {
-    return pd__fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->where,
-                    (unsigned)status.st_uid);
+    return pd__live_fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->path,
+                         (unsigned)status.st_uid);
   }
-  pd_status dead = check_dead(socket, err);
+  pd_status dead = check_unserved(socket, err);
   if (dead != PD_OK) return dead;
   if (unlinkat(socket->directory.fd, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
-  return pd__fail_errno(err, "can't be removed", socket->where);
+  return pd__live_fail_errno(err, "can't be removed", socket->path);
 }
 
 /* renameat2 is newer than some kernels and file systems. */
-static bool give_name(const pd__socket *socket, const char *temporary) {
+static bool rename_socket(const pd__socket *socket, const char *temporary) {
   int at = socket->directory.fd;
   if (syscall(SYS_renameat2, at, temporary, at, socket->name, RENAME_NOREPLACE) == 0) return true;
   if (errno != ENOSYS && errno != EINVAL) return false;
@@ -207,21 +210,21 @@ static bool give_name(const pd__socket *socket, const char *temporary) {
 }
 
 /* Until it is bound, the mode of the socket is that of the file to come: it never has another. */
-static pd_status bind_and_name(pd__socket *self, pd_error *err) {
+static pd_status bind_and_rename(pd__socket *self, pd_error *err) {
   char temporary[sizeof self->name + 24];
   struct stat status;
   snprintf(temporary, sizeof temporary, ".%s.%ld", self->name, (long)getpid());
   unlinkat(self->directory.fd, temporary, 0);
-  struct sockaddr_un at = place(self, temporary);
+  struct sockaddr_un at = make_socket_address(self, temporary);
   if (fchmod(self->listening.fd, 0600) != 0)
-    return pd__fail_errno(err, "can't set its mode", self->where);
+    return pd__live_fail_errno(err, "can't set its mode", self->path);
   if (bind(self->listening.fd, (const struct sockaddr *)&at, sizeof at) != 0) {
-    return pd__fail_errno(err, "can't be bound", self->where);
+    return pd__live_fail_errno(err, "can't be bound", self->path);
   }
   bool done = fstatat(self->directory.fd, temporary, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-              listen(self->listening.fd, SOMAXCONN) == 0 && give_name(self, temporary);
+              listen(self->listening.fd, SOMAXCONN) == 0 && rename_socket(self, temporary);
   if (!done) {
-    pd__fail_errno(err, "can't listen", self->where);
+    pd__live_fail_errno(err, "can't listen", self->path);
     unlinkat(self->directory.fd, temporary, 0);
     return PD_ERR_FILE;
   }
@@ -235,15 +238,15 @@ static pd_status bind_and_name(pd__socket *self, pd_error *err) {
 static pd_status bind_socket(pd__socket *socket, pd_error *err) {
   pd_status status = lock_directory(socket, err);
   if (status != PD_OK) return status;
-  status = remove_stale(socket, err);
-  if (status == PD_OK) status = bind_and_name(socket, err);
+  status = remove_stale_socket(socket, err);
+  if (status == PD_OK) status = bind_and_rename(socket, err);
   flock(socket->directory.fd, LOCK_UN);
   return status;
 }
 
 /* ---- All together ---- */
 
-void pd__descriptor_take(pd__descriptor *to, int fd) {
+void pd__descriptor_adopt(pd__descriptor *to, int fd) {
   struct stat status = {.st_ino = 0};
   (void)fstat(fd, &status);
   to->device = status.st_dev;
@@ -263,16 +266,16 @@ void pd__descriptor_close(pd__descriptor *descriptor) {
   descriptor->fd = -1;
 }
 
-static pd_status listen_once(const char *path, int number, pd__socket *out, pd_error *err) {
+static pd_status listen_as_number(const char *path, int number, pd__socket *out, pd_error *err) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   *out = (pd__socket){.listening.fd = -1, .directory.fd = -1};
-  if (fd < 0) return pd__fail_errno(err, "no socket", path ? path : "address");
-  pd__descriptor_take(&out->listening, fd);
-  pd_status status = open_directory(path, number, out, err);
+  if (fd < 0) return pd__live_fail_errno(err, "no socket", path ? path : "address");
+  pd__descriptor_adopt(&out->listening, fd);
+  pd_status status = open_socket_directory(path, number, out, err);
   if (status == PD_OK) status = bind_socket(out, err);
   if (status == PD_OK) return status;
   pd__socket_close(out, false);
-  free(out->where);
+  free(out->path);
   return status;
 }
 
@@ -281,7 +284,7 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
   int most = address ? 1 : SERVERS_MAX;
   pd_status status = PD_ERR_CONFLICT;
   for (int number = 1; status == PD_ERR_CONFLICT && number <= most; number++) {
-    status = listen_once(address, number, out, err);
+    status = listen_as_number(address, number, out, err);
   }
   return status;
 }

@@ -20,24 +20,24 @@
 
 enum { WAIT_TIME = 10000, SHORT_TIME = 300 };
 
-static int64_t began; /* waiting; 0: not at all */
-static int waiting;   /* atomic: a thread does */
+static int64_t waiting_since; /* waiting; 0: not at all */
+static int waiting;           /* atomic: a thread does */
 
 /* ---- Whether ---- */
 
 /* Returns NULL for an empty variable, too, and in a setuid program. */
-static const char *read_variable(const char *name) {
+static const char *get_nonempty_variable(const char *name) {
   const char *value = secure_getenv(name);
   return value && *value ? value : NULL;
 }
 
-static bool is_told(void) {
-  const char *value = read_variable("PADDLE_FLAGS_LIVE");
+static bool is_serving_requested(void) {
+  const char *value = get_nonempty_variable("PADDLE_FLAGS_LIVE");
   return value && strcmp(value, "0") != 0;
 }
 
 /* The package loads _fast first, and the library with it. */
-static int is_python(struct dl_phdr_info *image, size_t size, void *context) {
+static int is_python_extension(struct dl_phdr_info *image, size_t size, void *context) {
   (void)size, (void)context;
   const char *path = image->dlpi_name ? image->dlpi_name : "";
   return strstr(path, "/paddle_flags/_fast.") || strstr(path, "/paddle_flags/_native.");
@@ -46,14 +46,14 @@ static int is_python(struct dl_phdr_info *image, size_t size, void *context) {
 /* ---- Serving ---- */
 
 /* A parent with the same variables may have the path, as its children have theirs. */
-static pd_status serve_at(const char *path, pd_error *err) {
-  const char *fsync = read_variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
+static pd_status serve_at_path(const char *path, pd_error *err) {
+  const char *fsync = get_nonempty_variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
   pd_live_server *server;
   char own[4096];
   pd_live_server_options options = {.size = sizeof options,
                                     .address = path,
-                                    .settable = read_variable("PADDLE_FLAGS_LIVE_SETTABLE"),
-                                    .audit_path = read_variable("PADDLE_FLAGS_LIVE_AUDIT"),
+                                    .settable = get_nonempty_variable("PADDLE_FLAGS_LIVE_SETTABLE"),
+                                    .audit_path = get_nonempty_variable("PADDLE_FLAGS_LIVE_AUDIT"),
                                     .audit_fsync = fsync && strcmp(fsync, "1") == 0,
                                     .on_fork = PD_LIVE_FORK_REOPEN};
   pd_status status = pd_live_serve(&options, &server, err);
@@ -63,54 +63,54 @@ static pd_status serve_at(const char *path, pd_error *err) {
   return pd_live_serve(&options, &server, NULL) == PD_OK ? PD_OK : status;
 }
 
-static void serve(void) {
+static void serve_as_requested(void) {
   pd_error err;
-  const char *value = read_variable("PADDLE_FLAGS_LIVE");
-  if (!value || dl_iterate_phdr(is_python, NULL)) return;
+  const char *value = get_nonempty_variable("PADDLE_FLAGS_LIVE");
+  if (!value || dl_iterate_phdr(is_python_extension, NULL)) return;
   pd_status status;
   if (strcmp(value, "1") == 0) {
-    status = serve_at(NULL, &err);
+    status = serve_at_path(NULL, &err);
   } else if (strchr(value, '/')) {
-    status = serve_at(value, &err);
+    status = serve_at_path(value, &err);
   } else {
-    status = pd__fail(&err, PD_ERR_ARGUMENT,
-                      "%.200s: expected 1, or the path of a socket with a slash", value);
+    status = pd__live_fail(&err, PD_ERR_ARGUMENT,
+                           "%.200s: expected 1, or the path of a socket with a slash", value);
   }
   if (status == PD_OK) return;
-  pd__warn("environment: PADDLE_FLAGS_LIVE: the flags are not served: %s", err.message);
+  pd__live_warn("environment: PADDLE_FLAGS_LIVE: the flags are not served: %s", err.message);
 }
 
 /* ---- Waiting ---- */
 
 static void *wait_for_registry(void *argument) {
   (void)argument;
-  int64_t now = pd__now();
+  int64_t now = pd__get_steady_ms();
   while (!__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE)) {
-    struct timespec pause = {.tv_nsec = now - began < SHORT_TIME ? 2000000 : 50000000};
+    struct timespec pause = {.tv_nsec = now - waiting_since < SHORT_TIME ? 2000000 : 50000000};
     nanosleep(&pause, NULL);
-    now = pd__now();
-    if (now - began <= WAIT_TIME) continue;
+    now = pd__get_steady_ms();
+    if (now - waiting_since <= WAIT_TIME) continue;
     __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
     return NULL;
   }
-  serve();
+  serve_as_requested();
   __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
   return NULL;
 }
 
-static void begin(void) {
+static void start_waiting(void) {
   __atomic_store_n(&waiting, 1, __ATOMIC_RELEASE);
   if (!pd__thread_start(wait_for_registry, NULL)) waiting = 0;
 }
 
 /* The thread stayed in the parent. */
-void pd__start_forked(void) {
-  if (waiting) begin();
+void pd__start_resume_in_child(void) {
+  if (waiting) start_waiting();
 }
 
-__attribute__((constructor)) static void enter(void) {
-  if (!is_told()) return;
-  if (pd__fork_watch(NULL) != PD_OK) return;
-  began = pd__now();
-  begin();
+__attribute__((constructor)) static void start_when_loaded(void) {
+  if (!is_serving_requested()) return;
+  if (pd__fork_handlers_register(NULL) != PD_OK) return;
+  waiting_since = pd__get_steady_ms();
+  start_waiting();
 }

@@ -13,7 +13,7 @@ void pd__text_free(pd__text *text) {
   *text = (pd__text){.data = NULL};
 }
 
-static bool make_room(pd__text *text, size_t length) {
+static bool reserve_text(pd__text *text, size_t length) {
   size_t needed = text->length + length + 1;
   if (text->failed) return false;
   if (needed <= text->capacity) return true;
@@ -27,7 +27,7 @@ static bool make_room(pd__text *text, size_t length) {
 }
 
 void pd__text_add(pd__text *text, const char *bytes, size_t length) {
-  if (!make_room(text, length)) return;
+  if (!reserve_text(text, length)) return;
   memcpy(text->data + text->length, bytes, length);
   text->length += length;
   text->data[text->length] = '\0';
@@ -46,15 +46,15 @@ void pd__text_add_format(pd__text *text, const char *format, ...) {
 /* ---- JSON ---- */
 
 /* A value follows another one unless it is the first, or has its name before it. */
-static void begin_value(pd__text *to) {
+static void begin_json_value(pd__text *to) {
   char last = to->length > 0 ? to->data[to->length - 1] : '\n';
   if (!strchr("{[:\n", last)) pd__text_add(to, ",", 1);
 }
 
 /* Copies a character that isn't plain ASCII, or writes what stands for it; returns its length. */
-static size_t add_special(pd__text *to, const char *at) {
+static size_t write_special_character(pd__text *to, const char *at) {
   unsigned char sign = (unsigned char)*at;
-  size_t length = sign >= 0x80 ? pd__utf8_length(at, strnlen(at, 4)) : 0;
+  size_t length = sign >= 0x80 ? pd__utf8_sequence_length(at, strnlen(at, 4)) : 0;
   if (length > 0)
     pd__text_add(to, at, length);
   else if (sign == '"' || sign == '\\')
@@ -64,90 +64,90 @@ static size_t add_special(pd__text *to, const char *at) {
   return length > 0 ? length : 1;
 }
 
-static void add_quoted(pd__text *to, const char *text) {
+static void write_quoted_text(pd__text *to, const char *text) {
   pd__text_add(to, "\"", 1);
   while (*text) {
     const char *plain = text;
     while (*text >= 0x20 && *text < 0x7f && *text != '"' && *text != '\\') text++;
     pd__text_add(to, plain, (size_t)(text - plain));
-    if (*text) text += add_special(to, text);
+    if (*text) text += write_special_character(to, text);
   }
   pd__text_add(to, "\"", 1);
 }
 
-void pd__json_name(pd__text *to, const char *name) {
-  begin_value(to);
+void pd__json_put_name(pd__text *to, const char *name) {
+  begin_json_value(to);
   if (!name) return;
-  add_quoted(to, name);
+  write_quoted_text(to, name);
   pd__text_add(to, ":", 1);
 }
 
-void pd__json_open(pd__text *to, const char *name, char sign) {
-  pd__json_name(to, name);
+void pd__json_begin(pd__text *to, const char *name, char sign) {
+  pd__json_put_name(to, name);
   pd__text_add(to, &sign, 1);
 }
 
-void pd__json_close(pd__text *to, const char *signs) { pd__text_add(to, signs, strlen(signs)); }
+void pd__json_end(pd__text *to, const char *signs) { pd__text_add(to, signs, strlen(signs)); }
 
-void pd__json_raw(pd__text *to, const char *name, const char *json) {
-  pd__json_name(to, name);
+void pd__json_put_raw(pd__text *to, const char *name, const char *json) {
+  pd__json_put_name(to, name);
   pd__text_add(to, json, strlen(json));
 }
 
-void pd__json_text(pd__text *to, const char *name, const char *text) {
-  pd__json_name(to, name);
-  if (text) add_quoted(to, text);
+void pd__json_put_text(pd__text *to, const char *name, const char *text) {
+  pd__json_put_name(to, name);
+  if (text) write_quoted_text(to, text);
   if (!text) pd__text_add(to, "null", 4);
 }
 
-void pd__json_optional(pd__text *to, const char *name, const char *text) {
-  if (text && *text) pd__json_text(to, name, text);
+void pd__json_put_optional(pd__text *to, const char *name, const char *text) {
+  if (text && *text) pd__json_put_text(to, name, text);
 }
 
-void pd__json_number(pd__text *to, const char *name, int64_t number) {
-  pd__json_name(to, name);
+void pd__json_put_number(pd__text *to, const char *name, int64_t number) {
+  pd__json_put_name(to, name);
   pd__text_add_format(to, "%lld", (long long)number);
 }
 
-void pd__json_bool(pd__text *to, const char *name, bool value) {
-  pd__json_raw(to, name, value ? "true" : "false");
+void pd__json_put_bool(pd__text *to, const char *name, bool value) {
+  pd__json_put_raw(to, name, value ? "true" : "false");
 }
 
-void pd__json_shown(pd__text *to, const char *name, const char *text) {
+void pd__json_put_or_digest(pd__text *to, const char *name, const char *text) {
   char digest[65];
   size_t length = text ? strlen(text) : 0;
-  if (length <= PD__SHOWN_MAX) {
-    pd__json_text(to, name, text);
+  if (length <= PD__PLAIN_TEXT_MAX) {
+    pd__json_put_text(to, name, text);
     return;
   }
   pd__sha256(text, length, digest);
-  pd__json_open(to, name, '{');
-  pd__json_number(to, "length", length);
-  pd__json_text(to, "sha256", digest);
-  pd__json_close(to, "}");
+  pd__json_begin(to, name, '{');
+  pd__json_put_number(to, "length", length);
+  pd__json_put_text(to, "sha256", digest);
+  pd__json_end(to, "}");
 }
 
-char *pd__text_as_json(const char *text) {
+char *pd__text_to_json(const char *text) {
   pd__text out = {.data = NULL};
   if (!text) return NULL;
-  pd__json_shown(&out, NULL, text);
+  pd__json_put_or_digest(&out, NULL, text);
   if (out.failed) pd__text_free(&out);
   return out.data;
 }
 
-void pd__json_time(pd__text *to, const char *name, int64_t at) {
+void pd__json_put_time(pd__text *to, const char *name, int64_t at) {
   char text[64];
   struct tm parts;
   time_t seconds = (time_t)(at / 1000);
   bool known = at != 0 && gmtime_r(&seconds, &parts);
   size_t length = known ? strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) : 0;
   snprintf(text + length, sizeof text - length, ".%03dZ", (int)(at % 1000));
-  pd__json_text(to, name, known ? text : NULL);
+  pd__json_put_text(to, name, known ? text : NULL);
 }
 
 /* ---- Errors and warnings ---- */
 
-pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
+pd_status pd__live_fail(pd_error *err, pd_status status, const char *format, ...) {
   if (!err) return status;
   va_list arguments;
   va_start(arguments, format);
@@ -157,15 +157,15 @@ pd_status pd__fail(pd_error *err, pd_status status, const char *format, ...) {
   return status;
 }
 
-pd_status pd__fail_memory(pd_error *err) {
-  return pd__fail(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
+pd_status pd__live_fail_memory(pd_error *err) {
+  return pd__live_fail(err, PD_ERR_MEMORY, "%s", pd_status_text(PD_ERR_MEMORY));
 }
 
-pd_status pd__fail_errno(pd_error *err, const char *what, const char *path) {
-  return pd__fail(err, PD_ERR_FILE, "%s: %.400s: %m", path, what);
+pd_status pd__live_fail_errno(pd_error *err, const char *what, const char *path) {
+  return pd__live_fail(err, PD_ERR_FILE, "%s: %.400s: %m", path, what);
 }
 
-void pd__warn(const char *format, ...) {
+void pd__live_warn(const char *format, ...) {
   char text[1400]; /* a message of an error, and where it comes from */
   va_list arguments;
   va_start(arguments, format);

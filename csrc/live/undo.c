@@ -15,34 +15,34 @@ static bool has_override(pd_flag *flag, pd_override override) {
   return false;
 }
 
-static bool is_equal(pd_type type, pd_value a, pd_value b) {
+static bool is_equal_value(pd_type type, pd_value a, pd_value b) {
   char one[PD__NUMBER_SIZE], other[PD__NUMBER_SIZE];
-  return strcmp(pd__value_text(type, a, one), pd__value_text(type, b, other)) == 0;
+  return strcmp(pd__value_format(type, a, one), pd__value_format(type, b, other)) == 0;
 }
 
 /* Returns whether the flag has what the change gave it, and nothing came later from the program. */
-static bool stands(const pd__change *change, const pd__changed_flag *each) {
+static bool is_flag_unchanged(const pd__change *change, const pd__changed_flag *each) {
   pd_value now;
   pd_flag_info info = {.size = sizeof info};
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
   if (info.generation != each->generation) return false;
   if (change->override) return has_override(each->flag, change->override);
-  bool given = pd__live_value(each->flag, &now);
-  if (each->drops) return !given;
-  return given && info.source == PD_SOURCE_LIVE && is_equal(each->type, now, each->given);
+  bool given = pd__flag_get_live_value(each->flag, &now);
+  if (each->drops_value) return !given;
+  return given && info.source == PD_SOURCE_LIVE && is_equal_value(each->type, now, each->set_value);
 }
 
 /* Returns why the change can't be undone by anybody any more; NULL: it can be, if its flags stand.
  */
-static const char *find_obstacle(const pd__change *change) {
-  if (change->of_fleet) return "came from a fleet: undo it there";
+static const char *find_undo_obstacle(const pd__change *change) {
+  if (change->from_fleet) return "came from a fleet: undo it there";
   if (change->undoes) return "is an undo";
-  if (change->state == PD__ENDED) return "has ended";
-  return change->state == PD__UNDONE ? "is undone already" : NULL;
+  if (change->state == PD__CHANGE_ENDED) return "has ended";
+  return change->state == PD__CHANGE_UNDONE ? "is undone already" : NULL;
 }
 
 /* Returns why the value that the flag had before can't be given again; NULL: it can. */
-static const char *find_loss(const pd__change *change, const pd__changed_flag *each) {
+static const char *find_lost_value(const pd__change *change, const pd__changed_flag *each) {
   if (change->override) return NULL;
   if (each->sensitive && each->had_live) return "is sensitive, and its former value isn't kept";
   return each->had_override ? "had a temporary value, which has ended for good" : NULL;
@@ -50,7 +50,7 @@ static const char *find_loss(const pd__change *change, const pd__changed_flag *e
 
 /* ---- changes.list ---- */
 
-static bool is_frozen(pd_flag *flag) {
+static bool is_flag_frozen(pd_flag *flag) {
   pd_flag_info info = {.size = sizeof info};
   return pd_flag_get_info(flag, &info, NULL) == PD_OK && info.frozen;
 }
@@ -58,7 +58,9 @@ static bool is_frozen(pd_flag *flag) {
 static bool can_undo(const pd__change *change) {
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
-    if (!stands(change, each) || is_frozen(each->flag) || find_loss(change, each)) return false;
+    if (!is_flag_unchanged(change, each) || is_flag_frozen(each->flag) ||
+        find_lost_value(change, each))
+      return false;
   }
   return true;
 }
@@ -66,50 +68,52 @@ static bool can_undo(const pd__change *change) {
 void pd__changes_list(pd__job *job) {
   pd__text *to = &job->result;
   uint64_t before = job->before;
-  pd__json_open(to, NULL, '{');
-  pd__head_write(to, pd_journal_get_revision());
-  pd__json_open(to, "changes", '[');
+  pd__json_begin(to, NULL, '{');
+  pd__revision_write(to, pd_journal_get_revision());
+  pd__json_begin(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
   pd__change *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
-    bool own = !find_obstacle(at) && pd__who_is_same(&at->who, &job->who);
-    pd__json_open(to, NULL, '{');
+    bool own = !find_undo_obstacle(at) && pd__requester_is_same(&at->requester, &job->requester);
+    pd__json_begin(to, NULL, '{');
     pd__change_write(to, at);
     at->holders++;
     pthread_mutex_unlock(&pd__lock);
-    pd__json_bool(to, "undoable", own && can_undo(at));
+    pd__json_put_bool(to, "undoable", own && can_undo(at));
     pthread_mutex_lock(&pd__lock);
     at->holders--;
-    pd__json_close(to, "}");
+    pd__json_end(to, "}");
     before = at->number;
   }
   bool more = at != NULL;
   pthread_mutex_unlock(&pd__lock);
-  pd__json_close(to, "]");
-  if (more) pd__json_number(to, "next", before);
-  if (!more) pd__json_text(to, "next", NULL);
-  pd__json_close(to, "}");
+  pd__json_end(to, "]");
+  if (more) pd__json_put_number(to, "next", before);
+  if (!more) pd__json_put_text(to, "next", NULL);
+  pd__json_end(to, "}");
 }
 
 /* ---- Which change ---- */
 
 /* The caller holds pd__lock. */
-static pd__change *find_change(pd__job *job) {
+static pd__change *find_change_to_undo(pd__job *job) {
   pd__change *at = job->undo ? pd__change_find(job->undo) : pd__change_latest();
-  while (!job->undo && at && (find_obstacle(at) || !pd__who_is_same(&at->who, &job->who)))
+  while (!job->undo && at &&
+         (find_undo_obstacle(at) || !pd__requester_is_same(&at->requester, &job->requester)))
     at = at->older;
-  const char *obstacle = at ? find_obstacle(at) : NULL;
+  const char *obstacle = at ? find_undo_obstacle(at) : NULL;
   unsigned long long number = job->undo;
   if (!at && !number) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "there is no change of yours to undo");
+    pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,
+                        "there is no change of yours to undo");
   } else if (!at) {
-    pd__job_fail(job, "unknown", NULL, PD_ERR_ARGUMENT, "there is no change %llu", number);
+    pd__job_add_problem(job, "unknown", NULL, PD_ERR_ARGUMENT, "there is no change %llu", number);
   } else if (obstacle) {
-    pd__job_fail(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
-  } else if (!pd__who_is_same(&at->who, &job->who)) {
-    pd__job_fail(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
-                 number);
+    pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT, "change %llu %s", number, obstacle);
+  } else if (!pd__requester_is_same(&at->requester, &job->requester)) {
+    pd__job_add_problem(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
+                        number);
   }
   return job->problems ? NULL : at;
 }
@@ -117,60 +121,60 @@ static pd__change *find_change(pd__job *job) {
 /* ---- Taking it back ---- */
 
 /* The former values as text; numbers are in `numbers`. */
-static void read_flags(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
-  const pd__change *from = batch->from;
-  batch->made->undoes = from->number;
+static void prepare_former_values(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
+  const pd__change *from = batch->undone;
+  batch->change->undoes = from->number;
   for (size_t i = 0; i < from->count; i++) {
     const pd__changed_flag *each = &from->flags[i];
-    pd__changed_flag *to = &batch->made->flags[i];
+    pd__changed_flag *to = &batch->change->flags[i];
     *to = (pd__changed_flag){.flag = each->flag,
                              .name = strdup(each->name),
                              .generation = each->generation,
                              .sensitive = each->sensitive,
-                             .drops = true,
+                             .drops_value = true,
                              .type = each->type};
     if (!from->override && each->had_live) {
-      to->text = pd__value_text(each->type, each->live_before, numbers[i]);
+      to->requested_text = pd__value_format(each->type, each->live_before, numbers[i]);
     }
-    batch->failed |= !to->name;
+    batch->memory_out |= !to->name;
   }
 }
 
-static bool check_standing(pd__batch *batch) {
+static bool check_unchanged_flags(pd__batch *batch) {
   pd__job *job = batch->job;
-  for (size_t i = 0; i < batch->from->count; i++) {
-    const pd__changed_flag *each = &batch->from->flags[i];
-    const char *loss = find_loss(batch->from, each);
+  for (size_t i = 0; i < batch->undone->count; i++) {
+    const pd__changed_flag *each = &batch->undone->flags[i];
+    const char *loss = find_lost_value(batch->undone, each);
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
-    if (!stands(batch->from, each)) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT,
-                   "%s: has changed since change %llu", each->name,
-                   (unsigned long long)batch->from->number);
+    if (!is_flag_unchanged(batch->undone, each)) {
+      pd__job_add_problem(job, "conflict", each->name, PD_ERR_CONFLICT,
+                          "%s: has changed since change %llu", each->name,
+                          (unsigned long long)batch->undone->number);
     } else if (loss) {
-      pd__job_fail(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: %s", each->name, loss);
+      pd__job_add_problem(job, "conflict", each->name, PD_ERR_CONFLICT, "%s: %s", each->name, loss);
     }
   }
   return job->problems == NULL;
 }
 
-void pd__undo_run(pd__job *job) {
+void pd__changes_undo(pd__job *job) {
   char(*numbers)[PD__NUMBER_SIZE] = NULL;
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
-  batch.from = find_change(job);
-  if (batch.from) batch.from->holders++;
+  batch.undone = find_change_to_undo(job);
+  if (batch.undone) batch.undone->holders++;
   pthread_mutex_unlock(&pd__lock);
-  if (batch.from) {
-    batch.unchanged_count = batch.from->count;
-    batch.unchanged = calloc(batch.from->count, sizeof *batch.unchanged);
-    batch.made = pd__change_new(batch.from->count, &job->who, job->reason);
-    numbers = calloc(batch.from->count, sizeof *numbers);
-    batch.failed = !batch.unchanged || !batch.made || !numbers;
-    if (!batch.failed) read_flags(&batch, numbers);
+  if (batch.undone) {
+    batch.unchanged_count = batch.undone->count;
+    batch.unchanged = calloc(batch.undone->count, sizeof *batch.unchanged);
+    batch.change = pd__change_new(batch.undone->count, &job->requester, job->reason);
+    numbers = calloc(batch.undone->count, sizeof *numbers);
+    batch.memory_out = !batch.unchanged || !batch.change || !numbers;
+    if (!batch.memory_out) prepare_former_values(&batch, numbers);
   }
-  pd__batch_run(&batch, check_standing);
+  pd__batch_run(&batch, check_unchanged_flags);
   free(numbers);
   pthread_mutex_lock(&pd__lock);
-  if (batch.from) batch.from->holders--;
+  if (batch.undone) batch.undone->holders--;
   pthread_mutex_unlock(&pd__lock);
 }

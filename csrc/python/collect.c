@@ -4,22 +4,22 @@
 
 #include "fast.h"
 
-typedef struct collected {
+typedef struct text_buffer {
   char *text;
   size_t size;
-  size_t room;
+  size_t capacity;
   bool memory_out;
-} collected;
+} text_buffer;
 
-static void collect(const char *text, size_t size, void *context) {
-  collected *all = context;
-  if (all->room - all->size < size) {
-    size_t room = 2 * all->room + size;
+static void append_text_to_buffer(const char *text, size_t size, void *context) {
+  text_buffer *all = context;
+  if (all->capacity - all->size < size) {
+    size_t room = 2 * all->capacity + size;
     char *grown = realloc(all->text, room);
     all->memory_out |= !grown;
     if (!grown) return;
     all->text = grown;
-    all->room = room;
+    all->capacity = room;
   }
   if (size > 0) memcpy(all->text + all->size, text, size);
   all->size += size;
@@ -27,16 +27,16 @@ static void collect(const char *text, size_t size, void *context) {
 
 PyObject *fast_new_collector(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
-  collected *made = calloc(1, sizeof *made);
+  text_buffer *made = calloc(1, sizeof *made);
   if (!made) return PyErr_NoMemory();
   /* NOLINTNEXTLINE: the number is taken back by fast_take_collected */
-  return Py_BuildValue("KK", (unsigned long long)(uintptr_t)collect,
+  return Py_BuildValue("KK", (unsigned long long)(uintptr_t)append_text_to_buffer,
                        (unsigned long long)(uintptr_t)made);
 }
 
 PyObject *fast_take_collected(PyObject *module, PyObject *address) {
   (void)module;
-  collected *all = PyLong_AsVoidPtr(address);
+  text_buffer *all = PyLong_AsVoidPtr(address);
   if (!all) return NULL;
   PyObject *text = all->memory_out ? PyErr_NoMemory()
                                    : PyBytes_FromStringAndSize(all->text, (Py_ssize_t)all->size);

@@ -4,19 +4,19 @@
 
 #include "fast.h"
 
-static PyObject *decode(const char *text, size_t length) {
+static PyObject *decode_text(const char *text, size_t length) {
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogateescape");
 }
 
-PyObject *fast_text(const char *text) { return decode(text, strlen(text)); }
+PyObject *fast_make_text(const char *text) { return decode_text(text, strlen(text)); }
 
 /* Appends the items of `list` to `items`. Each fits into `buffer`, which has room for the list. */
-static bool append_items(PyObject *items, const char *list, char *buffer, size_t size) {
+static bool append_list_items(PyObject *items, const char *list, char *buffer, size_t size) {
   for (const char *cursor = *list ? list : NULL; cursor;) {
     const char *start = cursor;
     size_t length;
     bool read = pd__item_read(&cursor, buffer, size, &length);
-    PyObject *item = read ? decode(buffer, length) : fast_text(start);
+    PyObject *item = read ? decode_text(buffer, length) : fast_make_text(start);
     int failed = item ? PyList_Append(items, item) : -1;
     Py_XDECREF(item);
     if (failed) return false;
@@ -35,7 +35,8 @@ PyObject *fast_split_list(PyObject *Py_UNUSED(module), PyObject *text) {
     buffer = PyMem_Malloc((size_t)length + 1);
     items = buffer ? PyList_New(0) : PyErr_NoMemory();
   }
-  if (items && buffer && !append_items(items, list, buffer, (size_t)length + 1)) Py_CLEAR(items);
+  if (items && buffer && !append_list_items(items, list, buffer, (size_t)length + 1))
+    Py_CLEAR(items);
   PyMem_Free(buffer);
   Py_DECREF(bytes);
   return items;
@@ -46,7 +47,7 @@ static PyObject *from_b(bool value) { return PyBool_FromLong(value); }
 static PyObject *from_i64(int64_t value) { return PyLong_FromLongLong(value); }
 static PyObject *from_u64(uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
 static PyObject *from_f64(double value) { return PyFloat_FromDouble(value); }
-static PyObject *from_str(const char *value) { return fast_text(value); }
+static PyObject *from_str(const char *value) { return fast_make_text(value); }
 
 #define FROM_CELL(name, number, ctype, member)                                                     \
   case PD_TYPE_##name: {                                                                           \
@@ -55,7 +56,7 @@ static PyObject *from_str(const char *value) { return fast_text(value); }
     return from_##member(value);                                                                   \
   }
 /* Atomic: other threads, native ones too, may set the flag meanwhile. */
-PyObject *fast_from_cell(pd_type type, const void *cell) {
+PyObject *fast_read_cell(pd_type type, const void *cell) {
   switch (type) { PD_TYPE_MAP(FROM_CELL) }
   return NULL;
 }
@@ -67,7 +68,7 @@ PyObject *fast_from_cell(pd_type type, const void *cell) {
     memcpy(&bits, &value, sizeof value);                                                           \
     break;                                                                                         \
   }
-uint64_t fast_bits(pd_type type, const void *cell) {
+uint64_t fast_get_cell_bits(pd_type type, const void *cell) {
   uint64_t bits = 0;
   switch (type) { PD_TYPE_MAP(BITS_OF_CELL) }
   return bits;
@@ -100,7 +101,7 @@ static bool to_f64(PyObject *value, double low, double high, double *out) {
   return !(*out < low) && !(*out > high);
 }
 
-PyObject *fast_to_bytes(PyObject *text, const char **out) {
+PyObject *fast_encode_text(PyObject *text, const char **out) {
   if (!PyUnicode_CheckExact(text)) return NULL;
   PyObject *bytes = PyUnicode_AsUTF8String(text);
   char *found;
@@ -115,7 +116,7 @@ PyObject *fast_to_bytes(PyObject *text, const char **out) {
 }
 
 static bool to_str(PyObject *value, const char **out, PyObject **holder) {
-  *holder = fast_to_bytes(value, out);
+  *holder = fast_encode_text(value, out);
   return *holder != NULL;
 }
 
@@ -127,27 +128,27 @@ static bool to_str(PyObject *value, const char **out, PyObject **holder) {
 #define TO_VALUE(name, number, ctype, member)                                                      \
   case PD_TYPE_##name:                                                                             \
     return TO_##member(PD__LOW_##name, PD__HIGH_##name);
-bool fast_to_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder) {
+bool fast_convert_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder) {
   *holder = NULL;
   switch (type) { PD_TYPE_MAP(TO_VALUE) }
   return false;
 }
 
 #ifdef Py_GIL_DISABLED
-PyObject *fast_get(PyObject *dict, PyObject *key) {
+PyObject *fast_dict_get(PyObject *dict, PyObject *key) {
   PyObject *found = NULL;
   if (PyDict_GetItemRef(dict, key, &found) < 0) PyErr_Clear();
   return found;
 }
 
-PyObject *fast_set_default(PyObject *dict, PyObject *key, PyObject *value) {
+PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value) {
   PyObject *found = NULL;
   if (value) PyDict_SetDefaultRef(dict, key, value, &found);
   Py_XDECREF(value);
   return found;
 }
 #else
-PyObject *fast_get(PyObject *dict, PyObject *key) {
+PyObject *fast_dict_get(PyObject *dict, PyObject *key) {
   PyObject *found = PyDict_GetItemWithError(dict, key);
   if (found) {
     Py_INCREF(found);
@@ -157,8 +158,8 @@ PyObject *fast_get(PyObject *dict, PyObject *key) {
   return found;
 }
 
-PyObject *fast_set_default(PyObject *dict, PyObject *key, PyObject *value) {
-  PyObject *found = value ? fast_get(dict, key) : NULL;
+PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value) {
+  PyObject *found = value ? fast_dict_get(dict, key) : NULL;
   if (!found && value && PyDict_SetItem(dict, key, value) == 0) {
     found = Py_NewRef(value);
   }

@@ -26,52 +26,52 @@ enum {
 /* A definition with the bytes objects that its texts are in. */
 typedef struct definition {
   pd_flag_def def;
-  PyObject
-      *held[5 PD_TEXT_MAP(ONE_TEXT)]; /* owned: name, help, default, bounds, and the other texts */
+  PyObject *references[5 PD_TEXT_MAP(
+      ONE_TEXT)]; /* owned: name, help, default, bounds, and the other texts */
   size_t count;
 } definition;
 
-static void release(definition *made) {
-  while (made->count > 0) Py_DECREF(made->held[--made->count]);
+static void release_definition(definition *made) {
+  while (made->count > 0) Py_DECREF(made->references[--made->count]);
 }
 
 static bool is_none(PyObject *value) { return !value || value == Py_None; }
 
-static bool set_text(definition *made, const char **field, PyObject *text) {
-  PyObject *bytes = fast_to_bytes(text, field);
-  if (bytes) made->held[made->count++] = bytes;
+static bool set_text_field(definition *made, const char **field, PyObject *text) {
+  PyObject *bytes = fast_encode_text(text, field);
+  if (bytes) made->references[made->count++] = bytes;
   return bytes != NULL;
 }
 
-static bool set_optional_text(definition *made, const char **field, PyObject *text) {
-  return is_none(text) || set_text(made, field, text);
+static bool set_optional_text_field(definition *made, const char **field, PyObject *text) {
+  return is_none(text) || set_text_field(made, field, text);
 }
 
-static bool set_switch(bool *field, PyObject *value) {
+static bool set_bool_field(bool *field, PyObject *value) {
   *field = value == Py_True;
   return *field || value == Py_False || !value;
 }
 
-static bool set_value(definition *made, pd_value *field, PyObject *value) {
+static bool set_value_field(definition *made, pd_value *field, PyObject *value) {
   PyObject *holder;
-  if (!fast_to_value((pd_type)made->def.type, value, field, &holder)) return false;
-  if (holder) made->held[made->count++] = holder;
+  if (!fast_convert_value((pd_type)made->def.type, value, field, &holder)) return false;
+  if (holder) made->references[made->count++] = holder;
   return true;
 }
 
-static bool set_bound(definition *made, pd_value *field, PyObject *value) {
+static bool set_bound_field(definition *made, pd_value *field, PyObject *value) {
   if (is_none(value)) return true;
   if (made->def.type == PD_TYPE_bool || made->def.type == PD_TYPE_string) return false;
-  return set_value(made, field, value);
+  return set_value_field(made, field, value);
 }
 
 /* Lists of names are plain only if they are empty. */
-static bool no_names(PyObject *texts) {
+static bool has_no_names(PyObject *texts) {
   return !texts || (PyTuple_CheckExact(texts) && !PyTuple_Size(texts));
 }
 
 /* Returns 0 if it isn't plain. */
-static int type_of(PyObject *default_value, PyObject *name) {
+static int find_type(PyObject *default_value, PyObject *name) {
   if (is_none(name)) {
     if (PyBool_Check(default_value)) return PD_TYPE_bool;
     if (PyLong_CheckExact(default_value)) return PD_TYPE_int64;
@@ -84,44 +84,45 @@ static int type_of(PyObject *default_value, PyObject *name) {
   return 0;
 }
 
-#define SET_MARK(name, words, about) &&set_switch(&def->name, given[GIVEN_##name])
-static bool set_marks(pd_flag_def *def, PyObject *const *given) {
+#define SET_MARK(name, words, about) &&set_bool_field(&def->name, given[GIVEN_##name])
+static bool set_mark_fields(pd_flag_def *def, PyObject *const *given) {
   return true PD_MARK_MAP(SET_MARK);
 }
 
-#define SET_TEXT(name) &&set_optional_text(made, &def->name, given[GIVEN_##name])
-#define SET_NAMES(name) &&no_names(given[GIVEN_##name])
+#define SET_TEXT(name) &&set_optional_text_field(made, &def->name, given[GIVEN_##name])
+#define SET_NAMES(name) &&has_no_names(given[GIVEN_##name])
 #define SET_ATTRIBUTE(name, words, kind, about) SET_##kind(name)
-static bool set_texts(definition *made, PyObject *const *given) {
+static bool set_text_fields(definition *made, PyObject *const *given) {
   pd_flag_def *def = &made->def;
-  return set_text(made, &def->name, given[NAME]) && set_text(made, &def->help, given[HELP])
-                                                        PD_TEXT_MAP(SET_ATTRIBUTE);
+  return set_text_field(made, &def->name, given[NAME]) &&
+         set_text_field(made, &def->help, given[HELP]) PD_TEXT_MAP(SET_ATTRIBUTE);
 }
 
-static bool fill(fast_state *state, definition *made, PyObject *const *given) {
+static bool fill_definition(fast_state *state, definition *made, PyObject *const *given) {
   PyFrameObject *frame = (PyFrameObject *)given[FRAME];
   pd_flag_def *def = &made->def;
-  int type = type_of(given[DEFAULT], given[TYPE]);
+  int type = find_type(given[DEFAULT], given[TYPE]);
   if (!type || !is_none(given[ITEMS])) return false;
   pd_flag_def_init(def, sizeof *def, (pd_type)type);
-  return set_value(made, &def->default_value, given[DEFAULT]) &&
-         set_bound(made, &def->min, given[MIN]) && set_bound(made, &def->max, given[MAX]) &&
-         set_marks(def, given) && set_texts(made, given) &&
-         fast_place(state, frame, &def->file, &def->line) &&
-         fast_module(state, frame, def->file, &def->module);
+  return set_value_field(made, &def->default_value, given[DEFAULT]) &&
+         set_bound_field(made, &def->min, given[MIN]) &&
+         set_bound_field(made, &def->max, given[MAX]) && set_mark_fields(def, given) &&
+         set_text_fields(made, given) && fast_find_location(state, frame, &def->file, &def->line) &&
+         fast_find_module(state, frame, def->file, &def->module);
 }
 
 /* Returns the one Flag of a handle; a new reference. */
-static PyObject *flag_of(PyObject *module, PyObject *const *given, pd_flag *handle) {
+static PyObject *get_or_make_flag(PyObject *module, PyObject *const *given, pd_flag *handle) {
   PyObject *key = PyLong_FromVoidPtr(handle);
   if (!key) return NULL;
   PyObject *flag = fast_flag_make(module, handle, given[NAME], given[GIVEN_sensitive] == Py_True);
-  flag = fast_set_default(given[FLAGS], key, flag);
+  flag = fast_dict_set_default(given[FLAGS], key, flag);
   Py_DECREF(key);
   return flag;
 }
 
-static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_def *def) {
+static PyObject *register_definition(PyObject *module, PyObject *const *given,
+                                     const pd_flag_def *def) {
   fast_state *state = PyModule_GetState(module);
   pd_flag *handle = NULL;
   pd_error err;
@@ -134,12 +135,12 @@ static PyObject *define(PyObject *module, PyObject *const *given, const pd_flag_
   if (status != PD_OK) {
     return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
   }
-  PyObject *flag = flag_of(module, given, handle);
-  if (flag && !fast_flag_defined_by(flag, (PyFrameObject *)given[FRAME])) {
+  PyObject *flag = get_or_make_flag(module, given, handle);
+  if (flag && !fast_flag_mark_defined_by(flag, (PyFrameObject *)given[FRAME])) {
     Py_DECREF(flag);
     Py_RETURN_NONE;
   }
-  if (flag && !fast_settle(state, flag)) Py_CLEAR(flag);
+  if (flag && !fast_raise_deferred(state, flag)) Py_CLEAR(flag);
   return flag;
 }
 
@@ -154,12 +155,12 @@ PyObject *fast_define(PyObject *module, PyObject *arguments) {
   }
   for (Py_ssize_t i = 0; i < count; i++) given[i] = PyTuple_GetItem(arguments, i);
   PyObject *flag = NULL;
-  if (fill(PyModule_GetState(module), &made, given)) {
-    flag = define(module, given, &made.def);
+  if (fill_definition(PyModule_GetState(module), &made, given)) {
+    flag = register_definition(module, given, &made.def);
   } else {
     flag = Py_NewRef(Py_None);
   }
-  release(&made);
+  release_definition(&made);
   return flag;
 }
 

@@ -54,51 +54,58 @@ typedef struct fast_state {
 #define FAST_END_SECTION() }
 #endif
 
+/* Replaces an owned reference, or NULL, by a new one to `value`. */
+static inline void fast_set_reference(PyObject **field, PyObject *value) {
+  PyObject *old = *field;
+  *field = Py_NewRef(value);
+  Py_XDECREF(old);
+}
+
 /* ---- Convert (convert.c) ---- */
 
 /* Returns the value of a flag, read from `cell`. */
-PyObject *fast_from_cell(pd_type type, const void *cell);
+PyObject *fast_read_cell(pd_type type, const void *cell);
 
 /* Returns the bits of the value in `cell`: of text its address. */
-uint64_t fast_bits(pd_type type, const void *cell);
+uint64_t fast_get_cell_bits(pd_type type, const void *cell);
 
 /* Returns a str with the text. */
-PyObject *fast_text(const char *text);
+PyObject *fast_make_text(const char *text);
 
 /* split_list(text): the items of a list that the library has checked, as text. */
 PyObject *fast_split_list(PyObject *module, PyObject *text);
 
 /* Converts `value` to one of `type`. Text is owned by *holder, a new reference; NULL for other
  * types. Returns false if it isn't plain. */
-bool fast_to_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
+bool fast_convert_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
 
 /* The number of types, and so the highest type number. */
 #define FAST_ONE_TYPE(name, number, ctype, member) +1
 enum { FAST_TYPES = 0 PD_TYPE_MAP(FAST_ONE_TYPE) };
 
 /* Returns the UTF-8 of a str as bytes; *out points into it. NULL if it isn't plain. */
-PyObject *fast_to_bytes(PyObject *text, const char **out);
+PyObject *fast_encode_text(PyObject *text, const char **out);
 
 /* ---- Dictionaries. Results are new references: other threads may change the dict. ---- */
 
 /* Returns NULL without an exception if the lookup finds nothing or fails. */
-PyObject *fast_get(PyObject *dict, PyObject *key);
+PyObject *fast_dict_get(PyObject *dict, PyObject *key);
 
 /* Inserts `value` unless the key exists. Returns the value in the dict. Steals the reference to
  * `value`. */
-PyObject *fast_set_default(PyObject *dict, PyObject *key, PyObject *value);
+PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value);
 
-/* ---- Places (place.c) ---- */
+/* ---- Locations (location.c) ---- */
 
 /* Returns the name of a file or module as text that `state` keeps. NULL if it isn't plain. */
-const char *fast_stored(fast_state *state, PyObject *text);
+const char *fast_store_name(fast_state *state, PyObject *text);
 
 /* Finds the file and line of `frame`. Returns false if it isn't plain. */
-bool fast_place(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line);
+bool fast_find_location(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line);
 
 /* Finds the module of the frame's code; for __main__ that is its file. Returns false if it isn't
  * plain. */
-bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out);
+bool fast_find_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out);
 
 /* ---- Flags (flag.c) ---- */
 
@@ -106,7 +113,7 @@ extern PyType_Spec fast_flag_spec;
 
 /* Notes that the code of `frame` defines the flag, unless other code is known to have done that:
  * returns false then. */
-bool fast_flag_defined_by(PyObject *flag, PyFrameObject *frame);
+bool fast_flag_mark_defined_by(PyObject *flag, PyFrameObject *frame);
 
 /* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
  * exception if it isn't plain. */
@@ -123,8 +130,8 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value);
 
 /* Fills *item to assign `value` to `flag`. Text is owned by *holder, a new reference; NULL for
  * other types. Returns false if it isn't plain. */
-bool fast_flag_take(fast_state *state, PyObject *flag, PyObject *value, pd_assignment *item,
-                    PyObject **holder);
+bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *value,
+                                  pd_assignment *item, PyObject **holder);
 /* is_setting(): true within such a call on this thread, for a callback. */
 PyObject *fast_is_setting(PyObject *module, PyObject *nothing);
 
@@ -135,14 +142,14 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 /* Call this after a call of the library: raises and warns what callbacks left. A warning that a
  * filter makes an error gets the result of the function. Returns false if an exception is raised.
  */
-bool fast_settle(fast_state *state, PyObject *result);
+bool fast_raise_deferred(fast_state *state, PyObject *result);
 
 /* ---- Public functions (public.c) ---- */
 
 extern PyType_Spec fast_function_spec;
 
 /* Drops the frames of the package from the traceback of the exception that is raised. */
-void fast_conceal(fast_state *state);
+void fast_strip_traceback(fast_state *state);
 
 /* Functions of the Python module. */
 PyObject *fast_public(PyObject *module, PyObject *function);
@@ -185,7 +192,7 @@ PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
 /* ---- While native modules are loaded (loader.c) ---- */
 
 /* Returns true if there are warnings or deferred hooks. Needs no GIL. */
-bool fast_waiting(void);
+bool fast_has_notices(void);
 
 /* Functions of the Python module. */
 PyObject *fast_load(PyObject *module, PyObject *arguments);

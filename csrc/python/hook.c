@@ -15,11 +15,11 @@
 struct fast_gate {
   PyInterpreterState *interpreter; /* which may be gone */
   bool of_main;                    /* of the main one */
-  PyObject *held; /* owned; dict: address of a hook -> function; NULL after fast_gate_clear */
-  bool follows;   /* Python knows in which interpreter a thread is: since 3.12 */
+  PyObject *functions; /* owned; dict: address of a hook -> function; NULL after fast_gate_clear */
+  bool follows;        /* Python knows in which interpreter a thread is: since 3.12 */
   bool closed;
   size_t waiting;    /* threads on their way in */
-  size_t inside;     /* calls that run Python code */
+  size_t running;    /* calls that run Python code */
   size_t references; /* of the module and of each hook */
   fast_gate *next;   /* of another interpreter */
 };
@@ -34,84 +34,86 @@ typedef struct hook {
 } hook;
 
 /* A call that has passed the gate. */
-typedef struct entry {
+typedef struct hook_call {
   fast_gate *gate;
   PyGILState_STATE lock;
-  PyThreadState *own;   /* made for this call; NULL: the thread has one in the interpreter */
-  PyThreadState *other; /* to go back to, if there is `own` */
-  bool native;          /* no code of this interpreter waits for the call on this thread */
-  struct entry *outer;  /* of the same thread */
-} entry;
+  PyThreadState *own_thread; /* made for this call; NULL: the thread has one in the interpreter */
+  PyThreadState *former_thread; /* to go back to, if there is `own` */
+  bool native;                  /* no code of this interpreter waits for the call on this thread */
+  struct hook_call *outer;      /* of the same thread */
+} hook_call;
 
-static _Thread_local entry *innermost;
+static _Thread_local hook_call *innermost;
 
-static size_t change(size_t *count, size_t by) { /* NOLINT: the pointee changes atomically */
+static size_t add_atomically(size_t *count,
+                             size_t by) { /* NOLINT: the pointee changes atomically */
   return __atomic_add_fetch(count, by, __ATOMIC_SEQ_CST);
 }
 
-static void let_go(fast_gate *gate) {
-  if (gate && change(&gate->references, (size_t)-1) == 0) free(gate);
+static void release_gate(fast_gate *gate) {
+  if (gate && add_atomically(&gate->references, (size_t)-1) == 0) free(gate);
 }
 
 /* ---- Through the gate ---- */
 
 /* Makes the interpreter of the gate current. Returns false if memory is out. */
-static bool move_in(entry *made) {
-  made->own = NULL;
+static bool enter_interpreter(hook_call *made) {
+  made->own_thread = NULL;
   if (PyInterpreterState_Get() == made->gate->interpreter) return true;
-  made->own = PyThreadState_New(made->gate->interpreter);
-  if (made->own) made->other = PyThreadState_Swap(made->own);
+  made->own_thread = PyThreadState_New(made->gate->interpreter);
+  if (made->own_thread) made->former_thread = PyThreadState_Swap(made->own_thread);
   made->native |= made->gate->follows;
-  return made->own != NULL;
+  return made->own_thread != NULL;
 }
 
-static bool is_closed(const hook *of) {
+static bool is_gate_closed(const hook *of) {
   return __atomic_load_n(&of->gate->closed, __ATOMIC_SEQ_CST) || !Py_IsInitialized();
 }
 
 /* Returns false if Python must not be called; otherwise the thread has the GIL until leave(). */
-static bool enter(const hook *of, entry *made) {
+static bool enter_gate(const hook *of, hook_call *made) {
   fast_gate *gate = of->gate;
   bool entered = false;
-  change(&gate->waiting, 1);
-  if (!is_closed(of)) {
-    *made = (entry){.gate = gate, .outer = innermost};
+  add_atomically(&gate->waiting, 1);
+  if (!is_gate_closed(of)) {
+    *made = (hook_call){.gate = gate, .outer = innermost};
     made->native = !PyGILState_GetThisThreadState();
     made->lock = PyGILState_Ensure();
-    entered = move_in(made);
+    entered = enter_interpreter(made);
     if (entered) {
-      change(&gate->inside, 1);
+      add_atomically(&gate->running, 1);
       innermost = made;
     } else {
       PyGILState_Release(made->lock);
     }
   }
-  change(&gate->waiting, (size_t)-1);
+  add_atomically(&gate->waiting, (size_t)-1);
   return entered;
 }
 
-static void leave(entry *made) {
+static void leave_gate(hook_call *made) {
   innermost = made->outer;
-  if (made->own) {
-    PyThreadState_Clear(made->own);
-    PyThreadState_Swap(made->other);
-    PyThreadState_Delete(made->own);
+  if (made->own_thread) {
+    PyThreadState_Clear(made->own_thread);
+    PyThreadState_Swap(made->former_thread);
+    PyThreadState_Delete(made->own_thread);
   }
-  change(&made->gate->inside, (size_t)-1);
+  add_atomically(&made->gate->running, (size_t)-1);
   PyGILState_Release(made->lock);
 }
 
 /* Returns the function of the hook, a new reference; NULL if there is none. */
-static PyObject *function_of(const entry *made, const void *context) {
+static PyObject *get_hook_function(const hook_call *made, const void *context) {
   PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
-  PyObject *function = key && made->gate->held ? fast_get(made->gate->held, key) : NULL;
+  PyObject *function =
+      key && made->gate->functions ? fast_dict_get(made->gate->functions, key) : NULL;
   Py_XDECREF(key);
   return function;
 }
 
 /* Calls the function of the hook. Returns NULL if it raises, which is reported. */
-static PyObject *answer_of(const entry *made, const void *context, const void *about) {
-  PyObject *function = function_of(made, context);
+static PyObject *call_hook_function(const hook_call *made, const void *context, const void *about) {
+  PyObject *function = get_hook_function(made, context);
   if (!function) return NULL;
   PyObject *answer = PyObject_CallFunction(function, "KO", (unsigned long long)(uintptr_t)about,
                                            made->native ? Py_True : Py_False);
@@ -120,9 +122,9 @@ static PyObject *answer_of(const entry *made, const void *context, const void *a
   return answer;
 }
 
-static void forget(const entry *made, const void *context) {
+static void forget_hook_function(const hook_call *made, const void *context) {
   PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
-  if (key && made->gate->held) PyDict_DelItem(made->gate->held, key);
+  if (key && made->gate->functions) PyDict_DelItem(made->gate->functions, key);
   Py_XDECREF(key);
   PyErr_Clear();
 }
@@ -136,7 +138,7 @@ static size_t count_characters(const char *text) {
 }
 
 /* Copies the reason. One that is too long is cut at a character, and its length is said. */
-static bool read_why(PyObject *answer, char *why, size_t size) {
+static bool read_verdict(PyObject *answer, char *why, size_t size) {
   char *text = NULL, end[48] = "";
   Py_ssize_t length = 0;
   if (answer == Py_None) return true;
@@ -155,68 +157,70 @@ static bool read_why(PyObject *answer, char *why, size_t size) {
   return false;
 }
 
-static bool validate(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
-  entry made;
-  if (!enter(context, &made)) return is_closed(context); /* as if removed; or memory is out */
-  PyObject *answer = answer_of(&made, context, entries);
-  bool accepted = read_why(answer, why, size);
+static bool call_validator(const pd_flag_entry *const *entries, void *context, char *why,
+                           size_t size) {
+  hook_call made;
+  if (!enter_gate(context, &made))
+    return is_gate_closed(context); /* as if removed; or memory is out */
+  PyObject *answer = call_hook_function(&made, context, entries);
+  bool accepted = read_verdict(answer, why, size);
   Py_XDECREF(answer);
-  leave(&made);
+  leave_gate(&made);
   return accepted;
 }
 
-static bool convert(const char *text, void *context, pd_writer write, void *out, char *why,
-                    size_t size) {
-  entry made;
+static bool call_converter(const char *text, void *context, pd_writer write, void *out, char *why,
+                           size_t size) {
+  hook_call made;
   int accepted = 0;
   const char *result;
   Py_ssize_t length;
-  if (!enter(context, &made)) return is_closed(context);
-  PyObject *answer = answer_of(&made, context, text);
+  if (!enter_gate(context, &made)) return is_gate_closed(context);
+  PyObject *answer = call_hook_function(&made, context, text);
   if (answer && PyTuple_Check(answer) &&
       PyArg_ParseTuple(answer, "py#", &accepted, &result, &length)) {
     if (accepted) {
       write(result, (size_t)length, out);
     } else {
       PyObject *reason = PyTuple_GetItem(answer, 1);
-      read_why(reason, why, size);
+      read_verdict(reason, why, size);
     }
   }
   PyErr_Clear();
   accepted |= answer == Py_None;
   Py_XDECREF(answer);
-  leave(&made);
+  leave_gate(&made);
   return accepted;
 }
 
-static void watch(pd_flag *flag, void *context) {
-  entry made;
-  if (!enter(context, &made)) return;
-  Py_XDECREF(answer_of(&made, context, flag));
-  leave(&made);
+static void call_watcher(pd_flag *flag, void *context) {
+  hook_call made;
+  if (!enter_gate(context, &made)) return;
+  Py_XDECREF(call_hook_function(&made, context, flag));
+  leave_gate(&made);
 }
 
-static void audit(const char *event, size_t length, void *context) {
-  entry made;
-  if (!enter(context, &made)) return;
-  PyObject *function = function_of(&made, context);
+static void call_auditor(const char *event, size_t length, void *context) {
+  hook_call made;
+  if (!enter_gate(context, &made)) return;
+  PyObject *function = get_hook_function(&made, context);
   if (function) {
     PyObject *answer = PyObject_CallFunction(function, "y#", event, (Py_ssize_t)length);
     if (!answer) PyErr_WriteUnraisable(function);
     Py_XDECREF(answer);
     Py_DECREF(function);
   }
-  leave(&made);
+  leave_gate(&made);
 }
 
-static void release(void *context) {
-  entry made;
+static void release_hook(void *context) {
+  hook_call made;
   hook *of = context;
-  if (enter(of, &made)) {
-    forget(&made, context);
-    leave(&made);
+  if (enter_gate(of, &made)) {
+    forget_hook_function(&made, context);
+    leave_gate(&made);
   }
-  let_go(of->gate);
+  release_gate(of->gate);
   free(of);
 }
 
@@ -227,7 +231,7 @@ PyObject *fast_new_hook(PyObject *module, PyObject *nothing) {
   fast_state *state = PyModule_GetState(module);
   hook *made = state->gate ? malloc(sizeof *made) : NULL;
   if (!made) return PyErr_NoMemory();
-  change(&state->gate->references, 1);
+  add_atomically(&state->gate->references, 1);
   made->gate = state->gate;
   return PyLong_FromVoidPtr(made);
 }
@@ -236,7 +240,7 @@ PyObject *fast_drop_hook(PyObject *module, PyObject *address) {
   (void)module;
   hook *made = PyLong_AsVoidPtr(address);
   if (!made) return NULL;
-  let_go(made->gate);
+  release_gate(made->gate);
   free(made);
   Py_RETURN_NONE;
 }
@@ -247,31 +251,33 @@ PyObject *fast_in_hook(PyObject *module, PyObject *nothing) {
 }
 
 /* Counts the calls of this thread that run Python code. */
-static size_t inside_here(const fast_gate *gate) {
+static size_t count_own_calls(const fast_gate *gate) {
   size_t count = 0;
-  for (const entry *each = innermost; each; each = each->outer) count += each->gate == gate;
+  for (const hook_call *each = innermost; each; each = each->outer) count += each->gate == gate;
   return count;
 }
 
 /* Whether the gate closes when the interpreter with the gate `own`, or none, ends. */
-static bool ends_with(const fast_gate *gate, const fast_gate *own) { return gate == own || ended; }
+static bool is_closed_by(const fast_gate *gate, const fast_gate *own) {
+  return gate == own || ended;
+}
 
 /* Counts the threads that wait for the GIL to call a hook, and the calls of other threads. */
-static void count_others(const fast_gate *own, size_t *waiting, size_t *inside) {
-  *waiting = *inside = 0;
+static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *running) {
+  *waiting = *running = 0;
   for (const fast_gate *each = gates; each; each = each->next) {
-    if (!ends_with(each, own)) continue;
-    *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it becomes inside */
-    *inside += __atomic_load_n(&each->inside, __ATOMIC_SEQ_CST) - inside_here(each);
+    if (!is_closed_by(each, own)) continue;
+    *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it starts running */
+    *running += __atomic_load_n(&each->running, __ATOMIC_SEQ_CST) - count_own_calls(each);
   }
 }
 
 /* Lets threads in that wait, and waits for the calls; if Python ends, for a second at most, because
  * a hook may be waiting for what won't come. No other interpreter can end before they have. */
-static void wait_for_others(const fast_gate *own) {
+static void wait_for_other_calls(const fast_gate *own) {
   enum { step = 500, patience = 1000000 / step }; /* µs */
-  size_t waiting, inside;
-  for (int i = 0; count_others(own, &waiting, &inside), waiting + inside > 0; i++) {
+  size_t waiting, running;
+  for (int i = 0; count_other_calls(own, &waiting, &running), waiting + running > 0; i++) {
     if (ended && waiting == 0 && i > patience) return;
     Py_BEGIN_ALLOW_THREADS;
     nanosleep(&(struct timespec){.tv_nsec = step * 1000L}, NULL);
@@ -282,21 +288,23 @@ static void wait_for_others(const fast_gate *own) {
   }
 }
 
-static bool is_main(PyInterpreterState *interpreter) {
+static bool is_main_interpreter(PyInterpreterState *interpreter) {
   return PyInterpreterState_GetID(interpreter) == 0;
 }
 
 /* Since 3.12, subinterpreters that are left wait for their threads as others do. */
-static bool has_ended(void) { return ended || (Py_Version < 0x030C0000 && !Py_IsInitialized()); }
+static bool has_python_ended(void) {
+  return ended || (Py_Version < 0x030C0000 && !Py_IsInitialized());
+}
 
 /* Closes the gate `own`, and all if this is the main interpreter. */
 static void close_gates(const fast_gate *own) {
-  if (has_ended()) return; /* who lets go of the GIL doesn't get it again */
-  ended = is_main(PyInterpreterState_Get());
+  if (has_python_ended()) return; /* who lets go of the GIL doesn't get it again */
+  ended = is_main_interpreter(PyInterpreterState_Get());
   for (fast_gate *each = gates; each; each = each->next) {
-    if (ends_with(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
+    if (is_closed_by(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
   }
-  wait_for_others(own);
+  wait_for_other_calls(own);
 }
 
 PyObject *fast_close_gates(PyObject *module, PyObject *nothing) {
@@ -305,24 +313,24 @@ PyObject *fast_close_gates(PyObject *module, PyObject *nothing) {
   Py_RETURN_NONE;
 }
 
-static PyObject *close_all(PyObject *unused, PyObject *nothing) {
+static PyObject *close_all_gates(PyObject *unused, PyObject *nothing) {
   (void)unused, (void)nothing;
   close_gates(NULL);
   Py_RETURN_NONE;
 }
 
-static PyMethodDef exit_function = {"close_all", close_all, METH_NOARGS, NULL};
+static PyMethodDef exit_function = {"close_all_gates", close_all_gates, METH_NOARGS, NULL};
 
-/* If the main interpreter lacks this package, has it call close_all() when Python ends:
+/* If the main interpreter lacks this package, has it call close_all_gates() when Python ends:
  * before 3.12, that aborts while a thread is in a subinterpreter that is left. Only there has a
  * thread that runs code of a subinterpreter a state of the main one, too. */
-static void close_with_main(void) {
+static void register_exit_function(void) {
   static bool registered;
   PyThreadState *main = PyGILState_GetThisThreadState();
   for (const fast_gate *each = gates; each; each = each->next) {
     if (each->of_main) return;
   }
-  if (registered || !main || !is_main(PyThreadState_GetInterpreter(main))) return;
+  if (registered || !main || !is_main_interpreter(PyThreadState_GetInterpreter(main))) return;
   PyThreadState *own = PyThreadState_Swap(main);
   PyObject *atexit = PyImport_ImportModule("atexit");
   PyObject *function = PyCFunction_New(&exit_function, NULL);
@@ -344,29 +352,31 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
   fast_gate *made = calloc(1, sizeof *made);
   if (!made) return PyErr_NoMemory();
   Py_INCREF(held);
-  *made = (fast_gate){
-      .interpreter = PyInterpreterState_Get(), .held = held, .follows = follows, .references = 1};
-  made->of_main = is_main(made->interpreter);
+  *made = (fast_gate){.interpreter = PyInterpreterState_Get(),
+                      .functions = held,
+                      .follows = follows,
+                      .references = 1};
+  made->of_main = is_main_interpreter(made->interpreter);
   fast_gate_clear(state);
   made->next = gates;
   gates = state->gate = made;
-  close_with_main();
-  return Py_BuildValue("KKKKK", (unsigned long long)(uintptr_t)validate,
-                       (unsigned long long)(uintptr_t)watch, (unsigned long long)(uintptr_t)convert,
-                       (unsigned long long)(uintptr_t)audit,
-                       (unsigned long long)(uintptr_t)release);
+  register_exit_function();
+  return Py_BuildValue(
+      "KKKKK", (unsigned long long)(uintptr_t)call_validator,
+      (unsigned long long)(uintptr_t)call_watcher, (unsigned long long)(uintptr_t)call_converter,
+      (unsigned long long)(uintptr_t)call_auditor, (unsigned long long)(uintptr_t)release_hook);
 }
 
 PyObject *fast_has_ended(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
-  return PyBool_FromLong(has_ended());
+  return PyBool_FromLong(has_python_ended());
 }
 
 PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   for (fast_gate *each = gates; each; each = each->next) {
     each->waiting = 0;
-    each->inside = inside_here(each);
+    each->running = count_own_calls(each);
   }
   Py_RETURN_NONE;
 }
@@ -374,7 +384,7 @@ PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {
 /* ---- The module's part ---- */
 
 int fast_gate_traverse(const fast_state *state, visitproc visit, void *arg) {
-  if (state->gate) Py_VISIT(state->gate->held);
+  if (state->gate) Py_VISIT(state->gate->functions);
   return 0;
 }
 
@@ -386,6 +396,6 @@ void fast_gate_clear(fast_state *state) {
   while (*place != gate) place = &(*place)->next;
   *place = gate->next;
   __atomic_store_n(&gate->closed, true, __ATOMIC_SEQ_CST);
-  Py_CLEAR(gate->held);
-  let_go(gate);
+  Py_CLEAR(gate->functions);
+  release_gate(gate);
 }

@@ -8,7 +8,9 @@
 
 #include "fast.h"
 
-static bool in_main(void) { return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0; }
+static bool is_in_main_interpreter(void) {
+  return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
+}
 
 /* While a library is loaded or unloaded, its thread keeps the GIL: for constructors and destructors
  * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
@@ -35,7 +37,7 @@ PyObject *fast_load(PyObject *module, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "yyKKK:load", &path, &name_space, &errors, &out, &err)) {
     return NULL;
   }
-  bool main = in_main();
+  bool main = is_in_main_interpreter();
   PyThreadState *thread = enter_loader(main);
   pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
                                        (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
@@ -48,7 +50,7 @@ PyObject *fast_unload(PyObject *module, PyObject *arguments) {
   unsigned long long unloaded, err;
   (void)module;
   if (!PyArg_ParseTuple(arguments, "KK:unload", &unloaded, &err)) return NULL;
-  bool main = in_main();
+  bool main = is_in_main_interpreter();
   PyThreadState *thread = enter_loader(main);
   pd_status status = pd_module_unload((pd_module *)(uintptr_t)unloaded, (pd_error *)(uintptr_t)err);
   leave_loader(main, thread);
@@ -57,18 +59,18 @@ PyObject *fast_unload(PyObject *module, PyObject *arguments) {
 
 /* ---- Calls to the main thread ---- */
 
-static bool listening; /* to the registry, until Python ends */
-static size_t telling; /* calls of tell_main() */
-static bool scheduled; /* the main thread will call `resume` */
+static bool listening;         /* to the registry, until Python ends */
+static size_t notifying_count; /* calls of notify_main_thread() */
+static bool scheduled;         /* the main thread will call `resume` */
 static PyObject
     *resume; /* owned; a function of the main interpreter, for its main thread; or NULL */
 
 /* Runs on the main thread, with the GIL, between two bytecodes. Before Python 3.12 that may be in
  * another interpreter: then the next call of the package does the work. */
-static int run(void *unused) {
+static int run_resume_function(void *unused) {
   (void)unused;
   __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
-  if (!resume || !in_main()) return 0;
+  if (!resume || !is_in_main_interpreter()) return 0;
   PyObject *function = resume;
   Py_INCREF(function);
   PyObject *nothing = PyObject_CallObject(function, NULL);
@@ -78,24 +80,25 @@ static int run(void *unused) {
 }
 
 /* If there are too many pending calls, the next call of the package does the work. */
-static void schedule(void) {
+static void schedule_resume(void) {
   if (__atomic_exchange_n(&scheduled, true, __ATOMIC_SEQ_CST)) return;
-  if (Py_AddPendingCall(run, NULL) != 0) __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
+  if (Py_AddPendingCall(run_resume_function, NULL) != 0)
+    __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
 }
 
 /* Any thread, in a constructor or destructor, with or without the GIL; also when Python has
  * ended. */
-static void tell_main(void) {
-  __atomic_add_fetch(&telling, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&listening, __ATOMIC_SEQ_CST)) schedule();
-  __atomic_sub_fetch(&telling, 1, __ATOMIC_SEQ_CST);
+static void notify_main_thread(void) {
+  __atomic_add_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
+  if (__atomic_load_n(&listening, __ATOMIC_SEQ_CST)) schedule_resume();
+  __atomic_sub_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
 }
 
 /* From now on no thread uses Python here. Those that do wait for nothing, so they are soon done; in
  * the child of a fork, one that it doesn't have never is. */
 static void stop_listening(void) {
   __atomic_store_n(&listening, false, __ATOMIC_SEQ_CST);
-  for (int i = 0; i < 1000000 && __atomic_load_n(&telling, __ATOMIC_SEQ_CST) > 0; i++) {
+  for (int i = 0; i < 1000000 && __atomic_load_n(&notifying_count, __ATOMIC_SEQ_CST) > 0; i++) {
   }
 }
 
@@ -106,7 +109,7 @@ static bool deferred; /* some hooks were, since the last take_deferred() */
 static void on_deferred(void *unused) {
   (void)unused;
   __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
-  tell_main();
+  notify_main_thread();
 }
 
 /* ---- Warnings ---- */
@@ -132,7 +135,7 @@ static void on_warning(const char *message, pd_warning kind, void *unused) {
   while (!__atomic_compare_exchange_n(&warnings, &made->next, made, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED)) {
   }
-  if (kind == PD_WARNING_REFUSED) tell_main();
+  if (kind == PD_WARNING_REFUSED) notify_main_thread();
 }
 
 /* take_warnings(): returns the warnings since the last call, as pairs of kind and text. */
@@ -142,7 +145,7 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
   warning *each = __atomic_exchange_n(&warnings, NULL, __ATOMIC_ACQUIRE);
   while (each) {
     warning *taken = each;
-    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_text(taken->text));
+    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_make_text(taken->text));
     if (!pair || !list || PyList_Append(list, pair) < 0) Py_CLEAR(list);
     Py_XDECREF(pair);
     each = taken->next;
@@ -154,7 +157,7 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
 
 /* ---- Warnings and deferred hooks ---- */
 
-bool fast_waiting(void) {
+bool fast_has_notices(void) {
   return __atomic_load_n(&warnings, __ATOMIC_RELAXED) ||
          __atomic_load_n(&deferred, __ATOMIC_RELAXED);
 }
@@ -162,7 +165,7 @@ bool fast_waiting(void) {
 /* is_waiting(): true if there are warnings or deferred hooks. */
 PyObject *fast_is_waiting(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
-  return PyBool_FromLong(fast_waiting());
+  return PyBool_FromLong(fast_has_notices());
 }
 
 /* take_deferred(): true if hooks were deferred since the last call. */
@@ -176,7 +179,7 @@ PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
  * interpreter is called this way. */
 PyObject *fast_listen(PyObject *module, PyObject *function) {
   (void)module;
-  bool on = function != Py_None, main = in_main();
+  bool on = function != Py_None, main = is_in_main_interpreter();
   if (on) __atomic_store_n(&listening, true, __ATOMIC_SEQ_CST);
   if (on) pd_warning_handle(on_warning, NULL, NULL);
   if (on) pd_deferred_handle(on_deferred, NULL, NULL);

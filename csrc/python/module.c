@@ -3,14 +3,8 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-static void replace(PyObject **where, PyObject *value) {
-  PyObject *old = *where;
-  *where = Py_NewRef(value);
-  Py_XDECREF(old);
-}
-
 /* connect(Flag, failures, warnings, settle, refuse): sets these fields of fast_state. */
-static PyObject *connect(PyObject *module, PyObject *arguments) {
+static PyObject *connect_package(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *type, *failures, *warnings, *settle, *refuse;
   if (!PyArg_ParseTuple(arguments, "O!O!O!OO:connect", &PyType_Type, &type, &PyDict_Type, &failures,
@@ -21,11 +15,11 @@ static PyObject *connect(PyObject *module, PyObject *arguments) {
     PyErr_SetString(PyExc_TypeError, "connect: expected a subclass of FlagBase");
     return NULL;
   }
-  replace((PyObject **)&state->flag_type, type);
-  replace(&state->failures, failures);
-  replace(&state->warnings, warnings);
-  replace(&state->settle, settle);
-  replace(&state->refuse, refuse);
+  fast_set_reference((PyObject **)&state->flag_type, type);
+  fast_set_reference(&state->failures, failures);
+  fast_set_reference(&state->warnings, warnings);
+  fast_set_reference(&state->settle, settle);
+  fast_set_reference(&state->refuse, refuse);
   Py_RETURN_NONE;
 }
 
@@ -42,7 +36,7 @@ static PyObject *find_method_type(void) {
   return found;
 }
 
-static int execute(PyObject *module) {
+static int init_module(PyObject *module) {
   fast_state *state = PyModule_GetState(module);
   state->flag_base = add_type(module, &fast_flag_spec, "FlagBase");
   if (!state->flag_base) return -1;
@@ -60,55 +54,41 @@ static int execute(PyObject *module) {
   return whole ? 0 : -1;
 }
 
-static int traverse(PyObject *module, visitproc visit, void *arg) {
+/* References that may be part of cycles; those of gates and scopes are visited apart. */
+#define TYPES(X) X(flag_base) X(registry_base) X(function_type) X(flag_type) X(method_type)
+#define OBJECTS(X) X(prune) X(failures) X(warnings) X(settle) X(refuse) X(places)
+#define NAMES(X) X(value) X(co_filename) X(f_globals) X(dunder_name)
+#define VISIT(field) Py_VISIT(state->field);
+#define CLEAR(field) Py_CLEAR(state->field);
+
+static int traverse_module(PyObject *module, visitproc visit, void *arg) {
   fast_state *state = PyModule_GetState(module);
   if (!state) return 0;
-  Py_VISIT(state->flag_base);
-  Py_VISIT(state->registry_base);
-  Py_VISIT(state->function_type);
-  Py_VISIT(state->flag_type);
-  Py_VISIT(state->method_type);
-  Py_VISIT(state->prune);
-  Py_VISIT(state->failures);
-  Py_VISIT(state->warnings);
-  Py_VISIT(state->settle);
-  Py_VISIT(state->refuse);
-  Py_VISIT(state->places);
+  TYPES(VISIT)
+  OBJECTS(VISIT)
   Py_VISIT(state->scopes);
   Py_VISIT(state->leave_context);
   return fast_gate_traverse(state, visit, arg);
 }
 
-static int clear(PyObject *module) {
+static int clear_module(PyObject *module) {
   fast_state *state = PyModule_GetState(module);
   if (!state) return 0;
-  Py_CLEAR(state->flag_base);
-  Py_CLEAR(state->registry_base);
-  Py_CLEAR(state->function_type);
-  Py_CLEAR(state->flag_type);
-  Py_CLEAR(state->method_type);
-  Py_CLEAR(state->prune);
-  Py_CLEAR(state->failures);
-  Py_CLEAR(state->warnings);
-  Py_CLEAR(state->settle);
-  Py_CLEAR(state->refuse);
-  Py_CLEAR(state->places);
-  Py_CLEAR(state->value);
-  Py_CLEAR(state->co_filename);
-  Py_CLEAR(state->f_globals);
-  Py_CLEAR(state->dunder_name);
+  TYPES(CLEAR)
+  OBJECTS(CLEAR)
+  NAMES(CLEAR)
   fast_gate_clear(state);
   fast_scopes_clear(state);
   return 0;
 }
 
-static void release(void *module) {
+static void free_module(void *module) {
   fast_state *state = PyModule_GetState(module);
-  clear(module);
+  clear_module(module);
   if (state) pd_error_list_free(__atomic_exchange_n(&state->spare, NULL, __ATOMIC_ACQ_REL));
 }
 
-static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
+static PyMethodDef methods[] = {{"connect", connect_package, METH_VARARGS, NULL},
                                 {"attach", fast_attach, METH_VARARGS, NULL},
                                 {"make", fast_make, METH_VARARGS, NULL},
                                 {"define", fast_define, METH_VARARGS, NULL},
@@ -142,7 +122,7 @@ static PyMethodDef methods[] = {{"connect", connect, METH_VARARGS, NULL},
                                 {"conceal_with", fast_conceal_with, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
-static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)execute},
+static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)init_module},
 #ifdef Py_GIL_DISABLED
                                    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
@@ -153,9 +133,9 @@ static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
                                  .m_size = sizeof(fast_state),
                                  .m_methods = methods,
                                  .m_slots = slots,
-                                 .m_traverse = traverse,
-                                 .m_clear = clear,
-                                 .m_free = release};
+                                 .m_traverse = traverse_module,
+                                 .m_clear = clear_module,
+                                 .m_free = free_module};
 
 extern PUBLIC PyObject *PyInit__fast(void);
 PyObject *PyInit__fast(void) { return PyModuleDef_Init(&definition); }

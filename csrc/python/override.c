@@ -3,14 +3,14 @@
 
 enum { MOST = 8 }; /* flags of an override; more are not plain */
 
-typedef struct values {
+typedef struct assignments {
   pd_assignment items[MOST];
   PyObject *holders[MOST]; /* own the texts */
   Py_ssize_t count;
-} values;
+} assignments;
 
 /* Takes a list of pairs of a flag and a value. Returns false if they aren't plain. */
-static bool take(fast_state *state, PyObject *wanted, values *taken) {
+static bool prepare_assignments(fast_state *state, PyObject *wanted, assignments *taken) {
   Py_ssize_t count = PyList_Size(wanted);
   if (count > MOST) return false;
   for (; taken->count < count; taken->count++) {
@@ -20,8 +20,8 @@ static bool take(fast_state *state, PyObject *wanted, values *taken) {
       PyErr_Clear();
       return false;
     }
-    if (!fast_flag_take(state, flag, value, &taken->items[taken->count],
-                        &taken->holders[taken->count])) {
+    if (!fast_flag_prepare_assignment(state, flag, value, &taken->items[taken->count],
+                                      &taken->holders[taken->count])) {
       return false;
     }
   }
@@ -29,8 +29,8 @@ static bool take(fast_state *state, PyObject *wanted, values *taken) {
 }
 
 /* Releases the GIL, as a set does. */
-static PyObject *push(const values *taken, const pd_origin *origin, bool scoped,
-                      PyObject *refused) {
+static PyObject *push_assignments(const assignments *taken, const pd_origin *origin, bool scoped,
+                                  PyObject *refused) {
   pd_error err;
   pd_error_list *errors = pd_error_list_new();
   uint64_t number = 0; /* a pd_override or a pd_scope */
@@ -50,16 +50,16 @@ PyObject *fast_push(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *wanted, *file, *refused;
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
-  values taken = {.count = 0};
+  assignments taken = {.count = 0};
   int scoped;
   if (!PyArg_ParseTuple(arguments, "O!OIOp:push", &PyList_Type, &wanted, &file, &origin.line,
                         &refused, &scoped)) {
     return NULL;
   }
   PyObject *result = Py_None;
-  origin.place = fast_stored(state, file);
-  if (origin.place && take(state, wanted, &taken)) {
-    result = push(&taken, &origin, scoped, refused);
+  origin.place = fast_store_name(state, file);
+  if (origin.place && prepare_assignments(state, wanted, &taken)) {
+    result = push_assignments(&taken, &origin, scoped, refused);
   } else {
     Py_INCREF(result);
   }

@@ -11,7 +11,7 @@ typedef struct function_object {
   PyObject *weak_references;
 } function_object;
 
-void fast_conceal(fast_state *state) {
+void fast_strip_traceback(fast_state *state) {
   PyObject *type, *value, *traceback;
   if (!state || !state->prune) return;
   PyErr_Fetch(&type, &value, &traceback);
@@ -35,25 +35,25 @@ void fast_conceal(fast_state *state) {
   PyErr_Restore(type, value, traceback);
 }
 
-static PyObject *inner(PyObject *self) {
+static PyObject *get_wrapped_function(PyObject *self) {
   PyObject *function = ((function_object *)self)->function;
   if (!function) PyErr_SetString(PyExc_ReferenceError, "the function is gone");
   return function;
 }
 
-static PyObject *call(PyObject *self, PyObject *arguments, PyObject *named) {
-  PyObject *function = inner(self);
+static PyObject *call_wrapped_function(PyObject *self, PyObject *arguments, PyObject *named) {
+  PyObject *function = get_wrapped_function(self);
   if (!function) return NULL;
   Py_INCREF(function);
   PyObject *result = PyObject_Call(function, arguments, named);
   Py_DECREF(function);
-  if (!result) fast_conceal(PyModule_GetState(((function_object *)self)->module));
+  if (!result) fast_strip_traceback(PyModule_GetState(((function_object *)self)->module));
   return result;
 }
 
 /* Like a function: the class returns the function itself, an instance a bound method. */
-static PyObject *descriptor_get(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type)) {
-  if (!instance || instance == Py_None || !inner(self)) {
+static PyObject *bind_to_instance(PyObject *self, PyObject *instance, PyObject *Py_UNUSED(type)) {
+  if (!instance || instance == Py_None || !get_wrapped_function(self)) {
     if (PyErr_Occurred()) return NULL;
     return Py_NewRef(self);
   }
@@ -62,37 +62,37 @@ static PyObject *descriptor_get(PyObject *self, PyObject *instance, PyObject *Py
 }
 
 /* Attributes that the type lacks are those of the function. */
-static PyObject *get_attribute(PyObject *self, PyObject *name) {
+static PyObject *get_function_attribute(PyObject *self, PyObject *name) {
   PyObject *found = PyObject_GenericGetAttr(self, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   PyErr_Clear();
-  PyObject *function = inner(self);
+  PyObject *function = get_wrapped_function(self);
   return function ? PyObject_GetAttr(function, name) : NULL;
 }
 
-static int set_attribute(PyObject *self, PyObject *name, PyObject *value) {
-  PyObject *function = inner(self);
+static int set_function_attribute(PyObject *self, PyObject *name, PyObject *value) {
+  PyObject *function = get_wrapped_function(self);
   return function ? PyObject_SetAttr(function, name, value) : -1;
 }
 
-static PyObject *get_of_function(PyObject *self, void *name) {
-  PyObject *function = inner(self);
+static PyObject *get_named_attribute(PyObject *self, void *name) {
+  PyObject *function = get_wrapped_function(self);
   return function ? PyObject_GetAttrString(function, name) : NULL;
 }
 
-static PyObject *get_wrapped(PyObject *self, void *Py_UNUSED(closure)) {
-  PyObject *function = inner(self);
+static PyObject *get_dunder_wrapped(PyObject *self, void *Py_UNUSED(closure)) {
+  PyObject *function = get_wrapped_function(self);
   return Py_XNewRef(function);
 }
 
-static PyObject *represent(PyObject *self) {
-  PyObject *function = inner(self);
+static PyObject *represent_function(PyObject *self) {
+  PyObject *function = get_wrapped_function(self);
   return function ? PyObject_Repr(function) : NULL;
 }
 
 /* pickle finds it by name, like a function. */
-static PyObject *reduce(PyObject *self, PyObject *Py_UNUSED(nothing)) {
-  return get_of_function(self, (void *)"__qualname__");
+static PyObject *reduce_function(PyObject *self, PyObject *Py_UNUSED(nothing)) {
+  return get_named_attribute(self, (void *)"__qualname__");
 }
 
 PyObject *fast_public(PyObject *module, PyObject *function) {
@@ -110,9 +110,7 @@ PyObject *fast_public(PyObject *module, PyObject *function) {
 
 PyObject *fast_conceal_with(PyObject *module, PyObject *prune) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *old = state->prune;
-  state->prune = Py_NewRef(prune);
-  Py_XDECREF(old);
+  fast_set_reference(&state->prune, prune);
   Py_RETURN_NONE;
 }
 
@@ -122,7 +120,7 @@ static PyObject *refuse_new(PyTypeObject *Py_UNUSED(type), PyObject *Py_UNUSED(a
   return NULL;
 }
 
-static int traverse(PyObject *object, visitproc visit, void *arg) {
+static int traverse_function(PyObject *object, visitproc visit, void *arg) {
   function_object *self = (function_object *)object;
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(self->module);
@@ -130,42 +128,44 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   return 0;
 }
 
-static int clear(PyObject *object) {
+static int clear_function(PyObject *object) {
   Py_CLEAR(((function_object *)object)->function);
   return 0;
 }
 
-static void dealloc(PyObject *object) {
+static void dealloc_function(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   function_object *self = (function_object *)object;
   PyObject_GC_UnTrack(object);
   if (self->weak_references) PyObject_ClearWeakRefs(object);
-  clear(object);
+  clear_function(object);
   Py_XDECREF(self->module);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
   Py_DECREF(type);
 }
 
-static PyGetSetDef getset[] = {{"__doc__", get_of_function, NULL, NULL, (void *)"__doc__"},
-                               {"__module__", get_of_function, NULL, NULL, (void *)"__module__"},
-                               {"__wrapped__", get_wrapped, NULL, NULL, NULL},
-                               {NULL, NULL, NULL, NULL, NULL}};
+static PyGetSetDef getset[] = {
+    {"__doc__", get_named_attribute, NULL, NULL, (void *)"__doc__"},
+    {"__module__", get_named_attribute, NULL, NULL, (void *)"__module__"},
+    {"__wrapped__", get_dunder_wrapped, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL}};
 
 static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(function_object, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, NULL}, {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {{"__reduce__", reduce_function, METH_NOARGS, NULL},
+                                {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_new, (void *)refuse_new},
-                              {Py_tp_dealloc, (void *)dealloc},
-                              {Py_tp_traverse, (void *)traverse},
-                              {Py_tp_clear, (void *)clear},
-                              {Py_tp_call, (void *)call},
-                              {Py_tp_descr_get, (void *)descriptor_get},
-                              {Py_tp_getattro, (void *)get_attribute},
-                              {Py_tp_setattro, (void *)set_attribute},
-                              {Py_tp_repr, (void *)represent},
+                              {Py_tp_dealloc, (void *)dealloc_function},
+                              {Py_tp_traverse, (void *)traverse_function},
+                              {Py_tp_clear, (void *)clear_function},
+                              {Py_tp_call, (void *)call_wrapped_function},
+                              {Py_tp_descr_get, (void *)bind_to_instance},
+                              {Py_tp_getattro, (void *)get_function_attribute},
+                              {Py_tp_setattro, (void *)set_function_attribute},
+                              {Py_tp_repr, (void *)represent_function},
                               {Py_tp_getset, getset},
                               {Py_tp_members, members},
                               {Py_tp_methods, methods},

@@ -16,17 +16,17 @@ typedef struct registry_object {
 } registry_object;
 
 /* Returns the flag of this name, a new reference; NULL if it isn't in the dict. */
-static PyObject *known_flag(registry_object *self, PyObject *name) {
+static PyObject *find_known_flag(registry_object *self, PyObject *name) {
   if (!self->known) return NULL;
   fast_state *state = PyModule_GetState(self->module);
-  PyObject *flag = fast_get(self->known, name);
+  PyObject *flag = fast_dict_get(self->known, name);
   if (!flag || Py_TYPE(flag) == state->flag_type) return flag;
   Py_DECREF(flag);
   return NULL;
 }
 
-static PyObject *find_attribute(registry_object *self, PyObject *name) {
-  PyObject *flag = known_flag(self, name);
+static PyObject *read_attribute(registry_object *self, PyObject *name) {
+  PyObject *flag = find_known_flag(self, name);
   if (flag) {
     PyObject *value = fast_flag_read(flag);
     Py_DECREF(flag);
@@ -38,29 +38,29 @@ static PyObject *find_attribute(registry_object *self, PyObject *name) {
   return PyObject_CallFunctionObjArgs(self->get, name, NULL);
 }
 
-static void conceal(const registry_object *self) {
-  if (self->module) fast_conceal(PyModule_GetState(self->module));
+static void strip_registry_traceback(const registry_object *self) {
+  if (self->module) fast_strip_traceback(PyModule_GetState(self->module));
 }
 
-static PyObject *get_attribute(PyObject *self, PyObject *name) {
-  PyObject *found = find_attribute((registry_object *)self, name);
-  if (!found) conceal((registry_object *)self);
+static PyObject *get_registry_attribute(PyObject *self, PyObject *name) {
+  PyObject *found = read_attribute((registry_object *)self, name);
+  if (!found) strip_registry_traceback((registry_object *)self);
   return found;
 }
 
-static PyObject *get_item(PyObject *object, PyObject *name) {
+static PyObject *get_registry_item(PyObject *object, PyObject *name) {
   registry_object *self = (registry_object *)object;
-  PyObject *flag = known_flag(self, name);
+  PyObject *flag = find_known_flag(self, name);
   if (flag && fast_flag_is_defined(flag)) return flag;
   Py_XDECREF(flag);
   if (!self->find) PyErr_SetObject(PyExc_KeyError, name);
   PyObject *found = self->find ? PyObject_CallFunctionObjArgs(self->find, name, NULL) : NULL;
-  if (!found) conceal(self);
+  if (!found) strip_registry_traceback(self);
   return found;
 }
 
 /* Releases the GIL: an old name warns. */
-static bool is_found(const char *name) {
+static bool is_flag_found(const char *name) {
   pd_flag *found;
   PyThreadState *thread = release_gil();
   pd_status status = pd_flag_find(name, &found, NULL);
@@ -76,48 +76,42 @@ static int contains_by_python(registry_object *self, PyObject *name) {
   return result;
 }
 
-static int contains(PyObject *object, PyObject *name) {
+static int contains_flag(PyObject *object, PyObject *name) {
   registry_object *self = (registry_object *)object;
-  PyObject *flag = known_flag(self, name);
+  PyObject *flag = find_known_flag(self, name);
   bool defined = flag && fast_flag_is_defined(flag);
   Py_XDECREF(flag);
   if (defined) return 1;
   const char *text;
-  PyObject *bytes = fast_to_bytes(name, &text);
+  PyObject *bytes = fast_encode_text(name, &text);
   if (!bytes) return contains_by_python(self, name);
-  bool found = is_found(text);
+  bool found = is_flag_found(text);
   Py_DECREF(bytes);
   bool looks = !found && self->finders && PyList_Size(self->finders) > 0;
   return looks ? contains_by_python(self, name) : found;
 }
 
 /* Calls the Python function that sets, or the one that deletes if `value` is NULL. */
-static int set_by_python(registry_object *self, PyObject *name, PyObject *value) {
+static int assign_by_python(registry_object *self, PyObject *name, PyObject *value) {
   PyObject *nothing = value ? PyObject_CallFunctionObjArgs(self->set, name, value, NULL)
                             : PyObject_CallFunctionObjArgs(self->drop, name, NULL);
   Py_XDECREF(nothing);
   return nothing ? 0 : -1;
 }
 
-static int change_attribute(registry_object *self, PyObject *name, PyObject *value) {
+static int assign_attribute(registry_object *self, PyObject *name, PyObject *value) {
   if (!self->known) return PyObject_GenericSetAttr((PyObject *)self, name, value);
-  PyObject *flag = value ? known_flag(self, name) : NULL;
+  PyObject *flag = value ? find_known_flag(self, name) : NULL;
   fast_result result = flag ? fast_flag_set(flag, value) : FAST_NOT_PLAIN;
   Py_XDECREF(flag);
   if (result != FAST_NOT_PLAIN) return result == FAST_DONE ? 0 : -1;
-  return set_by_python(self, name, value);
+  return assign_by_python(self, name, value);
 }
 
-static int set_attribute(PyObject *self, PyObject *name, PyObject *value) {
-  int result = change_attribute((registry_object *)self, name, value);
-  if (result < 0) conceal((registry_object *)self);
+static int set_registry_attribute(PyObject *self, PyObject *name, PyObject *value) {
+  int result = assign_attribute((registry_object *)self, name, value);
+  if (result < 0) strip_registry_traceback((registry_object *)self);
   return result;
-}
-
-static void replace(PyObject **where, PyObject *value) {
-  PyObject *old = *where;
-  *where = Py_NewRef(value);
-  Py_XDECREF(old);
 }
 
 PyObject *fast_attach(PyObject *module, PyObject *arguments) {
@@ -129,59 +123,49 @@ PyObject *fast_attach(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
-  replace(&self->module, module);
-  replace(&self->find, find);
-  replace(&self->get, get);
-  replace(&self->set, set);
-  replace(&self->drop, drop);
-  replace(&self->contains, has);
-  replace(&self->finders, finders);
-  replace(&self->known, known);
+  fast_set_reference(&self->module, module);
+  fast_set_reference(&self->find, find);
+  fast_set_reference(&self->get, get);
+  fast_set_reference(&self->set, set);
+  fast_set_reference(&self->drop, drop);
+  fast_set_reference(&self->contains, has);
+  fast_set_reference(&self->finders, finders);
+  fast_set_reference(&self->known, known);
   Py_RETURN_NONE;
 }
 
-static int traverse(PyObject *object, visitproc visit, void *arg) {
+#define REFERENCES(X) X(known) X(find) X(get) X(set) X(drop) X(contains) X(finders) X(module)
+#define VISIT(field) Py_VISIT(self->field);
+#define CLEAR(field) Py_CLEAR(self->field);
+
+static int traverse_registry(PyObject *object, visitproc visit, void *arg) {
   registry_object *self = (registry_object *)object;
   Py_VISIT(Py_TYPE(object));
-  Py_VISIT(self->module);
-  Py_VISIT(self->known);
-  Py_VISIT(self->find);
-  Py_VISIT(self->get);
-  Py_VISIT(self->set);
-  Py_VISIT(self->drop);
-  Py_VISIT(self->contains);
-  Py_VISIT(self->finders);
+  REFERENCES(VISIT)
   return 0;
 }
 
-static int clear(PyObject *object) {
+static int clear_registry(PyObject *object) {
   registry_object *self = (registry_object *)object;
-  Py_CLEAR(self->known);
-  Py_CLEAR(self->find);
-  Py_CLEAR(self->get);
-  Py_CLEAR(self->set);
-  Py_CLEAR(self->drop);
-  Py_CLEAR(self->contains);
-  Py_CLEAR(self->finders);
-  Py_CLEAR(self->module);
+  REFERENCES(CLEAR)
   return 0;
 }
 
-static void dealloc(PyObject *self) {
+static void dealloc_registry(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
-  clear(self);
+  clear_registry(self);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
   Py_DECREF(type);
 }
 
-static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc},
-                              {Py_tp_traverse, (void *)traverse},
-                              {Py_tp_clear, (void *)clear},
-                              {Py_tp_getattro, (void *)get_attribute},
-                              {Py_tp_setattro, (void *)set_attribute},
-                              {Py_mp_subscript, (void *)get_item},
-                              {Py_sq_contains, (void *)contains},
+static PyType_Slot slots[] = {{Py_tp_dealloc, (void *)dealloc_registry},
+                              {Py_tp_traverse, (void *)traverse_registry},
+                              {Py_tp_clear, (void *)clear_registry},
+                              {Py_tp_getattro, (void *)get_registry_attribute},
+                              {Py_tp_setattro, (void *)set_registry_attribute},
+                              {Py_mp_subscript, (void *)get_registry_item},
+                              {Py_sq_contains, (void *)contains_flag},
                               {0, NULL}};
 
 PyType_Spec fast_registry_spec = {"paddle_flags._fast.RegistryBase", sizeof(registry_object), 0,

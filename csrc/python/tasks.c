@@ -12,20 +12,20 @@
 #include "fast.h"
 
 /* The scopes of one Python context. References to contexts of the library are owned. */
-typedef struct box {
-  const void *context;      /* whose it is, only to be compared; NULL: that has another box */
-  pd_scope_context *begins; /* what a copy of the context begins with */
-  pd_scope_context *away;   /* its scopes while no thread is in it, else NULL */
-  PyObject *capsule;        /* borrowed; this box as an object */
-  struct box *next, **at;   /* in the list of all; *at points here */
-} box;
+typedef struct context_box {
+  const void *context;            /* whose it is, only to be compared; NULL: that has another box */
+  pd_scope_context *begins;       /* what a copy of the context begins with */
+  pd_scope_context *away;         /* its scopes while no thread is in it, else NULL */
+  PyObject *capsule;              /* borrowed; this box as an object */
+  struct context_box *next, **at; /* in the list of all; *at points here */
+} context_box;
 
 /* Of a thread. */
-typedef struct place {
+typedef struct thread_record {
   PyObject *capsule;        /* owned; of the box whose scopes the thread has; NULL: its own */
   pd_scope_context *shared; /* the thread's own scopes while it has those of a box */
   const void *context;      /* the current one; NULL: not known yet */
-} place;
+} thread_record;
 
 /* Of CPython, but not in the limited API. */
 enum { SWITCHED = 1 }; /* Py_CONTEXT_SWITCHED */
@@ -39,14 +39,14 @@ static struct {
 
 static fast_state *followed; /* of the main interpreter; NULL: contexts aren't followed */
 static int watcher;
-static box *boxes;
-static size_t dropped; /* places, so far */
+static context_box *boxes;
+static size_t freed_records; /* places, so far */
 
 /* Saves a look-up at each switch. Valid as long as no place was dropped. */
 static _Thread_local struct {
   PyThreadState *of;
   size_t dropped;
-  place *found;
+  thread_record *found;
 } latest;
 
 /* For the boxes, which the GIL guards where there is one. Nothing is released in between. */
@@ -61,8 +61,8 @@ static PyMutex mutex;
 
 /* ---- Boxes and places ---- */
 
-static void drop_box(PyObject *capsule) {
-  box *gone = PyCapsule_GetPointer(capsule, NULL);
+static void free_context_box(PyObject *capsule) {
+  context_box *gone = PyCapsule_GetPointer(capsule, NULL);
   LOCK();
   *gone->at = gone->next;
   if (gone->next) gone->next->at = gone->at;
@@ -72,44 +72,44 @@ static void drop_box(PyObject *capsule) {
   free(gone);
 }
 
-static box *box_of(PyObject *capsule) {
+static context_box *get_context_box(PyObject *capsule) {
   return capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
 }
 
-static pd_scope_context *captured(void) {
+static pd_scope_context *capture_scopes(void) {
   pd_scope_context *scopes = NULL;
   pd_scope_capture(&scopes, NULL);
   return scopes;
 }
 
 /* Takes over the reference to `begins`. Returns NULL if memory is out. */
-static PyObject *make_box(const void *context, pd_scope_context *begins) {
-  box *made = calloc(1, sizeof *made);
-  PyObject *capsule = made ? PyCapsule_New(made, NULL, drop_box) : NULL;
+static PyObject *make_context_box(const void *context, pd_scope_context *begins) {
+  context_box *made = calloc(1, sizeof *made);
+  PyObject *capsule = made ? PyCapsule_New(made, NULL, free_context_box) : NULL;
   if (!capsule) {
     pd_scope_release(begins);
     free(made);
     return NULL;
   }
   LOCK();
-  *made = (box){context, begins, NULL, capsule, boxes, &boxes};
+  *made = (context_box){context, begins, NULL, capsule, boxes, &boxes};
   if (boxes) boxes->at = &made->next;
   boxes = made;
   UNLOCK();
   return capsule;
 }
 
-static void drop_place(PyObject *capsule) {
-  place *gone = PyCapsule_GetPointer(capsule, NULL);
-  __atomic_add_fetch(&dropped, 1, __ATOMIC_RELAXED);
+static void free_thread_record(PyObject *capsule) {
+  thread_record *gone = PyCapsule_GetPointer(capsule, NULL);
+  __atomic_add_fetch(&freed_records, 1, __ATOMIC_RELAXED);
   Py_XDECREF(gone->capsule);
   pd_scope_release(gone->shared);
   free(gone);
 }
 
-static place *add_place(PyObject *dict, PyObject *key) {
-  place *made = calloc(1, sizeof *made);
-  PyObject *capsule = made ? PyCapsule_New(made, NULL, drop_place) : NULL;
+static thread_record *add_thread_record(PyObject *dict, PyObject *key) {
+  thread_record *made = calloc(1, sizeof *made);
+  PyObject *capsule = made ? PyCapsule_New(made, NULL, free_thread_record) : NULL;
   if (!capsule) free(made);
   bool added = capsule && PyDict_SetItem(dict, key, capsule) == 0;
   if (!added) PyErr_Clear();
@@ -118,30 +118,30 @@ static place *add_place(PyObject *dict, PyObject *key) {
 }
 
 /* Returns NULL without an exception if memory is out, or the thread is ending. */
-static place *find_place(void) {
+static thread_record *find_thread_record(void) {
   PyObject *dict = PyThreadState_GetDict();
-  PyObject *found = dict ? fast_get(dict, followed->scopes) : NULL;
-  if (!found) return dict ? add_place(dict, followed->scopes) : NULL;
+  PyObject *found = dict ? fast_dict_get(dict, followed->scopes) : NULL;
+  if (!found) return dict ? add_thread_record(dict, followed->scopes) : NULL;
   Py_DECREF(found); /* the dict has it */
   return PyCapsule_GetPointer(found, NULL);
 }
 
-static place *here(void) {
+static thread_record *get_thread_record(void) {
   PyThreadState *thread = PyThreadState_Get();
-  size_t now = __atomic_load_n(&dropped, __ATOMIC_RELAXED);
+  size_t now = __atomic_load_n(&freed_records, __ATOMIC_RELAXED);
   if (latest.of != thread || latest.dropped != now || !latest.found) {
     latest.of = thread;
     latest.dropped = now;
-    latest.found = find_place();
+    latest.found = find_thread_record();
   }
   return latest.found;
 }
 
 /* Sets the variable in the current context. Steals the reference to `capsule`; NULL: no box. */
-static bool set_box(place *in, PyObject *capsule) {
+static bool set_context_box(thread_record *in, PyObject *capsule) {
   PyObject *token = api.set(followed->scopes, capsule ? capsule : Py_None);
   PyObject *former = in->capsule;
-  if (token && former) box_of(former)->context = NULL;
+  if (token && former) get_context_box(former)->context = NULL;
   if (token) in->capsule = capsule;
   Py_XDECREF(token ? former : capsule);
   Py_XDECREF(token);
@@ -151,10 +151,10 @@ static bool set_box(place *in, PyObject *capsule) {
 /* ---- Switches ---- */
 
 /* Gives the thread the scopes of a box, whose reference is stolen; NULL: its own. */
-static void exchange(place *in, PyObject *capsule) {
+static void switch_to_context_box(thread_record *in, PyObject *capsule) {
   PyObject *left = in->capsule;
-  pd_scope_context **keep = left ? &box_of(left)->away : &in->shared, *former;
-  pd_scope_context **take = capsule ? &box_of(capsule)->away : &in->shared;
+  pd_scope_context **keep = left ? &get_context_box(left)->away : &in->shared, *former;
+  pd_scope_context **take = capsule ? &get_context_box(capsule)->away : &in->shared;
   LOCK();
   pd_scope_context *stale = *keep;
   bool done = pd_scope_switch(*take, &former, NULL) == PD_OK;
@@ -167,63 +167,63 @@ static void exchange(place *in, PyObject *capsule) {
 }
 
 /* Gives the current context, which is a copy of that of the box, a box of its own. */
-static void exchange_for_copy(place *in, box *original) {
-  PyObject *capsule = make_box(in->context, NULL);
+static void switch_to_new_box(thread_record *in, context_box *original) {
+  PyObject *capsule = make_context_box(in->context, NULL);
   PyObject *token = capsule ? api.set(followed->scopes, capsule) : NULL;
   if (!token) {
     Py_XDECREF(capsule);
     return;
   }
   Py_DECREF(token);
-  box *copy = box_of(capsule);
+  context_box *copy = get_context_box(capsule);
   copy->away = original->begins; /* the thread gets this reference, and both boxes another one */
-  exchange(in, capsule);
-  copy->begins = captured();
-  original->begins = captured();
+  switch_to_context_box(in, capsule);
+  copy->begins = capture_scopes();
+  original->begins = capture_scopes();
 }
 
 /* The current box is going to be left. Native code, or another thread, may have opened or ended
  * scopes since it was made. */
-static void refresh(const place *in) {
-  box *left = box_of(in->capsule);
+static void recapture_context_scopes(const thread_record *in) {
+  context_box *left = get_context_box(in->capsule);
   pd_scope_context *former = left ? left->begins : NULL;
-  if (left) left->begins = captured();
+  if (left) left->begins = capture_scopes();
   pd_scope_release(former);
 }
 
-static void come_to(const void *context) {
-  place *in = here();
+static void follow_context(const void *context) {
+  thread_record *in = get_thread_record();
   PyObject *found = NULL;
   if (!in) return;
   in->context = context;
   if (api.get(followed->scopes, NULL, &found) < 0) return;
   if (found == Py_None) Py_CLEAR(found);
-  box *of = box_of(found);
+  context_box *of = get_context_box(found);
   if (of && of->context != context) {
-    refresh(in);
-    exchange_for_copy(in, of);
+    recapture_context_scopes(in);
+    switch_to_new_box(in, of);
   } else if (found != in->capsule) {
-    refresh(in);
+    recapture_context_scopes(in);
     Py_XINCREF(found);
-    exchange(in, found);
+    switch_to_context_box(in, found);
   }
   Py_XDECREF(found);
 }
 
 /* CPython calls this when the thread has come to a context; None: to no context. */
-static int watch(int event, PyObject *context) {
+static int watch_context(int event, PyObject *context) {
   PyObject *type, *error, *traceback;
   if (event != SWITCHED || !followed) return 0;
   PyErr_Fetch(&type, &error, &traceback);
-  come_to(context == Py_None ? NULL : context);
+  follow_context(context == Py_None ? NULL : context);
   PyErr_Restore(type, error, traceback);
   return 0;
 }
 
 /* The context of a thread is known when it is left and comes back. */
-static bool learn(place *in) {
+static bool learn_context(thread_record *in) {
   if (in->context) return true;
-  if (!set_box(in, NULL)) return false; /* there is a context from now on */
+  if (!set_context_box(in, NULL)) return false; /* there is a context from now on */
   PyObject *nothing = PyObject_CallObject(followed->leave_context, NULL);
   Py_XDECREF(nothing);
   if (nothing && !in->context) PyErr_SetString(PyExc_SystemError, "no switch of contexts was seen");
@@ -231,22 +231,22 @@ static bool learn(place *in) {
 }
 
 /* Notes what the current context has, after a change. */
-static bool note(place *in) {
-  pd_scope_context *scopes = captured();
+static bool store_context_scopes(thread_record *in) {
+  pd_scope_context *scopes = capture_scopes();
   if (scopes == in->shared) { /* as without a box */
     pd_scope_release(scopes);
     pd_scope_release(in->shared);
     in->shared = NULL;
-    return !in->capsule || set_box(in, NULL);
+    return !in->capsule || set_context_box(in, NULL);
   }
-  PyObject *capsule = make_box(in->context, scopes);
-  return capsule ? set_box(in, capsule) : (PyErr_NoMemory(), false);
+  PyObject *capsule = make_context_box(in->context, scopes);
+  return capsule ? set_context_box(in, capsule) : (PyErr_NoMemory(), false);
 }
 
 /* Ends the scope in a context that no thread is in, if it has a box. */
-static void end_away(const void *context, pd_scope number) {
+static void end_scope_elsewhere(const void *context, pd_scope number) {
   LOCK();
-  box *of = boxes;
+  context_box *of = boxes;
   while (of && !(of->away && of->context == context)) of = of->next;
   if (of) Py_INCREF(of->capsule);
   pd_scope_context *away = of ? of->away : NULL, *outer, *former;
@@ -256,7 +256,7 @@ static void end_away(const void *context, pd_scope number) {
   if (pd_scope_switch(away, &outer, NULL) == PD_OK) {
     pd_scope_pop(number, NULL);
     former = of->begins;
-    of->begins = captured();
+    of->begins = capture_scopes();
     pd_scope_switch(outer, &away, NULL);
     pd_scope_release(former);
   }
@@ -266,51 +266,54 @@ static void end_away(const void *context, pd_scope number) {
 
 /* ---- Functions of the Python module ---- */
 
-static bool follows(PyObject *module) { return followed && PyModule_GetState(module) == followed; }
+static bool is_following(PyObject *module) {
+  return followed && PyModule_GetState(module) == followed;
+}
 
-static PyObject *current_place(const place *in) {
+static PyObject *make_place_number(const thread_record *in) {
   return in ? PyLong_FromVoidPtr((void *)(uintptr_t)in->context)
             : PyLong_FromUnsignedLong(PyThread_get_thread_ident());
 }
 
 PyObject *fast_scopes_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  if (!follows(module)) Py_RETURN_FALSE;
-  place *in = here();
+  if (!is_following(module)) Py_RETURN_FALSE;
+  thread_record *in = get_thread_record();
   if (!in) return PyErr_NoMemory();
   if (!in->capsule) {
     pd_scope_release(in->shared);
-    in->shared = captured();
+    in->shared = capture_scopes();
   }
   Py_RETURN_TRUE;
 }
 
 PyObject *fast_scopes_opened(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  if (!follows(module)) return current_place(NULL);
-  place *in = here();
+  if (!is_following(module)) return make_place_number(NULL);
+  thread_record *in = get_thread_record();
   if (!in) return PyErr_NoMemory();
-  return learn(in) && note(in) ? current_place(in) : NULL;
+  return learn_context(in) && store_context_scopes(in) ? make_place_number(in) : NULL;
 }
 
 PyObject *fast_scopes_ended(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  place *in = follows(module) ? here() : NULL;
-  if (in && in->capsule && !note(in)) return NULL;
+  thread_record *in = is_following(module) ? get_thread_record() : NULL;
+  if (in && in->capsule && !store_context_scopes(in)) return NULL;
   Py_RETURN_NONE;
 }
 
 PyObject *fast_scopes_place(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  return current_place(follows(module) ? here() : NULL);
+  return make_place_number(is_following(module) ? get_thread_record() : NULL);
 }
 
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments) {
   unsigned long long number, context;
   if (!PyArg_ParseTuple(arguments, "KK:scopes_end", &number, &context)) return NULL;
   pd_scope_pop(number, NULL); /* it may have ended with its thread */
-  place *in = follows(module) ? here() : NULL;
-  if (in && (uintptr_t)in->context != context) end_away((void *)(uintptr_t)context, number);
+  thread_record *in = is_following(module) ? get_thread_record() : NULL;
+  if (in && (uintptr_t)in->context != context)
+    end_scope_elsewhere((void *)(uintptr_t)context, number);
   return fast_scopes_ended(module, NULL);
 }
 
@@ -327,7 +330,7 @@ PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments) {
   api.clear_watcher = (int (*)(int))(uintptr_t)clear;
   api.get = (int (*)(PyObject *, PyObject *, PyObject **))(uintptr_t)get;
   api.set = (PyObject * (*)(PyObject *, PyObject *))(uintptr_t)set;
-  watcher = api.add_watcher(watch);
+  watcher = api.add_watcher(watch_context);
   if (watcher < 0) { /* others have taken all that there may be */
     PyErr_Clear();
     Py_RETURN_FALSE;

@@ -68,7 +68,7 @@ def complete_flags(
     others = files(token) if arguments is None else arguments
     if "--" in tokens or (stop_at_argument and argument_at(tokens) < len(tokens)):
         return others
-    values = _awaited(tokens[-1]) if tokens else None
+    values = _find_awaited_values(tokens[-1]) if tokens else None
     name, equals, typed = token.partition("=")
     if values and not token.startswith("-"):
         return _complete_value(values, "", token)
@@ -84,7 +84,7 @@ def argument_at(tokens: Sequence[str]) -> int:
     values: _Values | None = None
     for at, each in enumerate(tokens):
         is_value = values is not None
-        values = None if is_value else _awaited(each)
+        values = None if is_value else _find_awaited_values(each)
         if each == "--" or not (is_value or is_flag(each)):
             return at
     return len(tokens)
@@ -97,7 +97,7 @@ def is_flag(token: str) -> bool:
 
 def awaits_value(token: str) -> bool:
     """Return whether the next token is the value of the flag in this one."""
-    return _awaited(token) is not None
+    return _find_awaited_values(token) is not None
 
 
 def is_known(token: str) -> bool:
@@ -107,7 +107,7 @@ def is_known(token: str) -> bool:
     return name in _OWN or any(each in FLAGS for each in names)
 
 
-def _awaited(token: str) -> _Values | None:
+def _find_awaited_values(token: str) -> _Values | None:
     """Return what the next token can be, if it is the value of the flag in this one."""
     if not is_flag(token):
         return None
@@ -168,17 +168,17 @@ def _complete_name(token: str, left_out: Collection[str]) -> Answer:
     typed = token[len(dashes) :]
     found = [
         Candidate(dashes + text, about)
-        for info in _offered()
+        for info in _offered_flags()
         if to_text(info.module) not in left_out
         for text, about in _names_of_flag(info, typed)
     ]
     for name, (values, what) in _OWN.items():
         end = "" if values.needs_equals else "="
-        found += [Candidate(dashes + text + end, what) for text in _fitting([name], typed)]
+        found += [Candidate(dashes + text + end, what) for text in _match_names([name], typed)]
     return match(found, "" if token == "-" else token)
 
 
-def _offered() -> Iterator[Any]:
+def _offered_flags() -> Iterator[Any]:
     """Return the pd_flag_info of each flag that should be used."""
     for flag in FLAGS.values():
         with suppress(FlagError):  # it may leave, on another thread
@@ -191,7 +191,7 @@ def _offered() -> Iterator[Any]:
 def flag_candidates() -> tuple[Candidate, ...]:
     """Return the flags that should be used."""
     return tuple(
-        Candidate(to_text(each.name), first_line(to_text(each.help))) for each in _offered()
+        Candidate(to_text(each.name), first_line(to_text(each.help))) for each in _offered_flags()
     )
 
 
@@ -199,15 +199,15 @@ def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
     """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
     what = first_line(to_text(info.help))
-    found = _fitting(names, typed)
+    found = _match_names(names, typed)
     if info.type != lib.PD_TYPE_bool:
         return [Candidate(name if info.count else name + "=", what) for name in found]
     if typed.startswith("no"):
-        found += _fitting([no + name for name in names for no in ("no", "no_")], typed)
+        found += _match_names([no + name for name in names for no in ("no", "no_")], typed)
     return [Candidate(name, what) for name in found]
 
 
-def _fitting(names: Iterable[str], typed: str) -> list[str]:
+def _match_names(names: Iterable[str], typed: str) -> list[str]:
     """Return the first name that begins with what was typed."""
     spelled = (_spell(name, typed) for name in names)
     return [name for name in spelled if name is not None][:1]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paddle_flags._doctor.libraries import Loaded
     from paddle_flags._doctor.markers import Variable
     from paddle_flags._doctor.process import Report
-    from paddle_flags._doctor.variables import Placed
+    from paddle_flags._doctor.variables import LoadedVariable
 
 # Flags that gflags and abseil bring along. Command lines here handle them themselves, and the
 # bridges skip them: gflags_word_map.h.
@@ -54,7 +54,7 @@ class Bridged(NamedTuple):
     abseil: dict[str, set[str]]
     """The names of flags by the files that they are from: abseil's have no such variable."""
 
-    def name_of(self, placed: Placed) -> str:
+    def name_of(self, placed: LoadedVariable) -> str:
         """Return the name here of the flag that a variable belongs to, or ""."""
         if placed.variable.origin != "abseil":
             return self.cells.get(placed.address, "")
@@ -85,15 +85,15 @@ def is_named(name: str, theirs: str) -> bool:
 
 def foreign_flags(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
     """Report on the flags of each library that `bridge` can take, in this process."""
-    placed: dict[str, list[Placed]] = {}
+    placed: dict[str, list[LoadedVariable]] = {}
     for each in variables_in(loaded):
         placed.setdefault(each.variable.origin, []).append(each)
-    reports = [_report(origin, placed.get(origin, []), bridged) for origin in BRIDGES]
+    reports = [_report_library(origin, placed.get(origin, []), bridged) for origin in BRIDGES]
     parts = ("bridged", "left_out", "not_bridged", "unlisted", "hidden")
-    return [each for each in [*reports, _absl_py()] if any(each[part] for part in parts)]
+    return [each for each in [*reports, _report_absl_py()] if any(each[part] for part in parts)]
 
 
-def _report(origin: str, placed: Sequence[Placed], bridged: Bridged) -> Report:
+def _report_library(origin: str, placed: Sequence[LoadedVariable], bridged: Bridged) -> Report:
     known = libraries.get(BRIDGES[origin], Library(""))
     joined = set(known.names)
     left: set[str] = set()
@@ -108,7 +108,7 @@ def _report(origin: str, placed: Sequence[Placed], bridged: Bridged) -> Report:
             hidden.setdefault(each.binary.path, []).append(theirs)
         else:
             left.add(theirs)
-    return {**_as_report(origin, BRIDGES[origin], known, joined, left), "hidden": hidden}
+    return {**_make_report(origin, BRIDGES[origin], known, joined, left), "hidden": hidden}
 
 
 def is_built_in(variable: Variable) -> bool:
@@ -116,7 +116,7 @@ def is_built_in(variable: Variable) -> bool:
     return variable.origin in ("gflags", "abseil") and variable.name in BUILT_IN
 
 
-def _as_report(
+def _make_report(
     title: str, argument: str, known: Library, joined: set[str], left: set[str]
 ) -> Report:
     asked = bool(known.names or known.left_out)
@@ -132,7 +132,7 @@ def _as_report(
     }
 
 
-def _absl_py() -> Report:
+def _report_absl_py() -> Report:
     """Report on absl's flags of Python; the package need not be there."""
     known = libraries.get("absl-py")
     left: set[str] = set()
@@ -140,7 +140,7 @@ def _absl_py() -> Report:
         values: Any = getattr(sys.modules.get("absl.flags"), "FLAGS", {})
         left = {values[name].name for name in values}
         known = Library("")
-    return _as_report("absl-py", "absl-py", known, known.names, left)
+    return _make_report("absl-py", "absl-py", known, known.names, left)
 
 
 def bridge_of(binary: Binary, library: str) -> str:

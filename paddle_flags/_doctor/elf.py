@@ -1,174 +1,153 @@
-"""Reading ELF files: sections, segments and notes, within bounds.
-
-A damaged or hostile file gives less, never an exception, and takes no longer than a sound one
-of its size: tables are cut at the end of the file and at the bounds below.
-"""
+"""The flags of an ELF file: those listed as docs/reference/abi.md says, and other libraries'."""
 
 from __future__ import annotations
 
-import struct
-from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from paddle_flags._doctor.binary import NOTE_COPY, NOTE_MODULE, NOTE_NAME, Binary, FileFlag
+from paddle_flags._doctor.markers import find_marker, parse_variable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from paddle_flags._doctor.source import Source
+    from paddle_flags._doctor.markers import Variable
 
-MAGIC = b"\x7fELF"
+_FLAGS_MAX = 1 << 16
+_NAME = re.compile(r"[A-Za-z_][\w.-]{0,254}", re.ASCII)
+_TEXT_MAX = 4096  # bytes
 
-HEADERS_MAX = 1 << 16  # entries of the tables of sections and of segments
-_NOTES_MAX = 1 << 20  # bytes, in all notes of a file
-_NAMES_MAX = 1 << 24  # bytes of the names of sections
-_DYNAMIC_MAX = 1 << 16  # entries
-_TEXT_MAX = 4096  # bytes of a text
-
-SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOTE, SHT_NOBITS, SHT_DYNSYM = 2, 3, 4, 7, 8, 11
-_PT_LOAD, _PT_DYNAMIC, _PT_NOTE = 1, 2, 4
-DT_NEEDED, DT_STRTAB, DT_SYMTAB, DT_STRSZ = 1, 5, 6, 10
+# Offsets in pd_flag_def: type, kind; and name, default_value, cell by the size of a pointer.
+_TYPE, _KIND = 8, 9
+_FIELDS = {8: (16, 80, 72), 4: (16, 48, 44)}
+_STRING = 7
+_DEFINE = 0
 
 
-class Section(NamedTuple):
-    """A part of the file, as the section table has it."""
+def binary_from_elf(path: str, elf: Any) -> Binary:
+    """Return what a file that LIEF has parsed has to do with flags."""
+    types = {note.original_type for note in elf.notes if _text(note.name) == NOTE_NAME}
+    joins = NOTE_MODULE in types
+    others, variables, entries = _find_other_flags(elf)
+    image = _Image(elf)
+    section = elf.get_section("pd_flags")
+    return Binary(
+        path,
+        "ELF",
+        joins,
+        (min(section.size, elf.original_size) // image.pointer_size if section else 0)
+        if joins
+        else None,
+        NOTE_COPY in types,
+        any("pd_flags" in os.path.basename(_text(library)) for library in elf.libraries),
+        others,
+        tuple(image.flags(section)) if joins and section else (),
+        variables,
+        entries,
+        elf.imagebase if elf.imagebase != _NO_ADDRESS else 0,
+        section.virtual_address if section else 0,
+    )
 
-    name: bytes
-    type: int
-    address: int
-    offset: int
-    size: int
-    link: int
+
+_NO_ADDRESS = (1 << 64) - 1  # LIEF's, of an object file
 
 
-class Segment(NamedTuple):
-    """A part of the file, as the program headers have it."""
-
-    type: int
-    offset: int
-    address: int
-    file_size: int
-    size: int
-    """In memory, bytes."""
+def _text(name: str | bytes) -> str:
+    text = name if isinstance(name, str) else name.decode("utf-8", "surrogateescape")
+    return text.rstrip("\0")
 
 
-class Elf:
-    """An ELF file that is open."""
+class _Image:
+    """The memory of a file as the loader will make it."""
 
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        head = source.read(0, 64).ljust(64, b"\0")
-        self.wide = head[4] == 2  # ELFCLASS64
-        self.order = ">" if head[5] == 2 else "<"  # ELFDATA2MSB
-        self.pointer_size = 8 if self.wide else 4
-        layout = "16xHHIQQQIHHHHHH" if self.wide else "16xHHIIIIIHHHHHH"
-        (_, _, _, _, self._segments_at, self._sections_at, *_, segment_size, segments) = (
-            self.unpack(layout, head)[:10]
-        )
-        section_size, sections, names = self.unpack(layout, head)[10:]
-        self.segments = list(self._read_segments(segment_size, segments))
-        self.sections = self._read_sections(section_size, sections, names)
-        loads = sorted((s.address, s) for s in self.segments if s.type == _PT_LOAD)
-        self._loads = [segment for _, segment in loads]
-        self._starts = [address for address, _ in loads]
-        self.dynamic = list(self._read_dynamic())
-        # What the file takes for the address of its first byte.
-        self.origin = next((s.address for s in self._loads if s.offset == 0), 0)
+    def __init__(self, elf: Any) -> None:
+        self._elf = elf
+        self._order: Any = "big" if "MSB" in str(elf.header.identity_data) else "little"
+        self.pointer_size = 8 if "64" in str(elf.header.identity_class) else 4
+        self._pointers: dict[int, int] = {}
 
-    def unpack(self, layout: str, data: bytes) -> tuple[int, ...]:
-        """Unpack the numbers at the beginning of data."""
-        return struct.unpack_from(self.order + layout, data)
+    def flags(self, section: Any) -> Iterator[FileFlag]:
+        """Read the definitions that a section lists; imports are none."""
+        mask = (1 << 8 * self.pointer_size) - 1
+        for each in self._elf.relocations:
+            if each.is_rela:
+                value = each.symbol.value if each.has_symbol else 0
+                self._pointers[each.address] = value + each.addend & mask
+        count = min(section.size // self.pointer_size, _FLAGS_MAX)
+        for index in range(count):
+            at = self._pointer(section.virtual_address + index * self.pointer_size)
+            name, default, cell = (
+                self._pointer(at + field) for field in _FIELDS[self.pointer_size]
+            )
+            head, known = self._bytes(at, 16), self._text(name)
+            if len(head) == 16 and head[_KIND] == _DEFINE and _NAME.fullmatch(known or ""):
+                text = self._text(default) if head[_TYPE] == _STRING else None
+                yield FileFlag(str(known), text, cell)
 
-    def _table(self, layout: str, offset: int, size: int, count: int) -> Iterable[tuple[int, ...]]:
-        """Return the entries of a table of headers."""
-        step = struct.calcsize(self.order + layout)
-        if size != step:  # as in every sound file
-            return
-        data = self.source.read(offset, min(count, HEADERS_MAX) * step)
-        yield from struct.iter_unpack(self.order + layout, data[: len(data) // step * step])
+    def _pointer(self, address: int) -> int:
+        """Return the pointer at an address: by a relocation, or as the file has it."""
+        if address in self._pointers:
+            return self._pointers[address]
+        return int.from_bytes(self._bytes(address, self.pointer_size), self._order)
 
-    def _read_segments(self, size: int, count: int) -> Iterator[Segment]:
-        layout = "IIQQQQQQ" if self.wide else "IIIIIIII"
-        for row in self._table(layout, self._segments_at, size, count):
-            if self.wide:
-                kind, _, offset, address, _, file_size, in_memory, _ = row
-            else:
-                kind, offset, address, _, file_size, in_memory, _, _ = row
-            yield Segment(kind, offset, address, file_size, in_memory)
-
-    def _read_sections(self, size: int, count: int, names_at: int) -> list[Section]:
-        layout = "IIQQQQIIQQ" if self.wide else "IIIIIIIIII"
-        first = next(iter(self._table(layout, self._sections_at, size, 1)), None)
-        if first is None:
-            return []
-        rows = list(self._table(layout, self._sections_at, size, count or first[5]))
-        names_at = first[6] if names_at == 0xFFFF else names_at  # SHN_XINDEX
-        names = b""
-        if names_at < len(rows):
-            names = self.source.read(rows[names_at][4], min(rows[names_at][5], _NAMES_MAX))
-        return [
-            Section(names[name : name + 32].partition(b"\0")[0], kind, address, at, length, link)
-            for name, kind, _, address, at, length, link, *_ in rows
-        ]
-
-    def _read_dynamic(self) -> Iterator[tuple[int, int]]:
-        layout = self.order + ("QQ" if self.wide else "II")
-        for segment in self.segments:
-            if segment.type == _PT_DYNAMIC:
-                step = struct.calcsize(layout)
-                count = min(segment.file_size // step, _DYNAMIC_MAX)
-                data = self.source.read(segment.offset, count * step)
-                for tag, value in struct.iter_unpack(layout, data[: len(data) // step * step]):
-                    if tag == 0:
-                        return
-                    yield tag, value
-                return
-
-    def offset_of(self, address: int) -> int | None:
-        """Return where the file has what is at an address of memory; None if it hasn't it."""
-        at = bisect_right(self._starts, address) - 1
-        if at < 0:
-            return None
-        segment = self._loads[at]
-        inside = address - segment.address
-        return segment.offset + inside if inside < segment.file_size else None
-
-    def read_at(self, address: int, count: int) -> bytes:
-        """Read what will be at an address of memory, without relocations."""
-        offset = self.offset_of(address)
-        return b"" if offset is None else self.source.read(offset, count)
-
-    def text_at(self, address: int) -> bytes | None:
+    def _text(self, address: int) -> str | None:
         """Return the text at an address; None if there is none with an end."""
-        text, end, _ = self.read_at(address, _TEXT_MAX).partition(b"\0")
-        return text if end else None
+        text, end, _ = self._bytes(address, _TEXT_MAX).partition(b"\0")
+        return text.decode("utf-8", "replace") if end else None
 
-    def libraries(self) -> Iterator[str]:
-        """Return the names of the libraries that the file needs."""
-        table = next((value for tag, value in self.dynamic if tag == DT_STRTAB), None)
-        for tag, value in self.dynamic:
-            if tag == DT_NEEDED and table is not None:
-                yield (self.text_at(table + value) or b"").decode("utf-8", "surrogateescape")
+    def _bytes(self, address: int, size: int) -> bytes:
+        segment = self._elf.segment_from_virtual_address(address)
+        if segment is None:
+            return b""
+        begin = address - segment.virtual_address
+        return bytes(segment.content[begin : begin + size])
 
-    def note_types(self, name: bytes) -> set[int]:
-        """Return the types of the notes with a name."""
-        parts = [(s.offset, s.file_size) for s in self.segments if s.type == _PT_NOTE]
-        if not parts:  # an object file
-            parts = [(s.offset, s.size) for s in self.sections if s.type == SHT_NOTE]
-        found: set[int] = set()
-        left = _NOTES_MAX
-        for offset, size in dict.fromkeys(parts):
-            data = self.source.read(offset, min(size, left))
-            left -= len(data)
-            found.update(kind for each, kind in self._notes(data) if each == name)
-            if left <= 0:
-                break
-        return found
 
-    def _notes(self, data: bytes) -> Iterator[tuple[bytes, int]]:
-        at = 0
-        while at + 12 <= len(data):
-            name_size, size, kind = struct.unpack_from(self.order + "III", data, at)
-            body = at + 12 + (name_size + 3 & ~3)
-            if body + size > len(data):
-                return
-            yield data[at + 12 : at + 12 + min(name_size, 64)].rstrip(b"\0"), kind
-            at = body + (size + 3 & ~3)
+def _find_other_flags(elf: Any) -> tuple[dict[str, str], dict[Variable, int], frozenset[str]]:
+    """Return the other flag libraries, their flags, and those whose copies `bridge` finds."""
+    others: dict[str, str] = {}
+    variables: dict[Variable, int] = {}
+    entries = set()
+    for is_dynamic, symbols in ((True, elf.dynamic_symbols), (False, elf.symtab_symbols)):
+        for symbol in symbols:
+            name = symbol.name
+            marker = find_marker(name) if isinstance(name, str) else None
+            if marker is None:
+                variable = parse_variable(name) if "FLAGS_" in str(name) else None
+                if variable and symbol.shndx:
+                    variables.setdefault(variable, symbol.value)
+            elif not symbol.shndx:
+                if not marker.inner:
+                    others.setdefault(marker.origin, "user")
+            elif marker.inner or not _is_local(symbol):
+                others[marker.origin] = "copy"
+                if marker.entry and is_dynamic:
+                    entries.add(marker.origin)
+    return others, _drop_namesakes(others, variables), frozenset(entries)
+
+
+def _is_local(symbol: Any) -> bool:
+    """Return whether no other file sees a symbol: the linker made it local, or would."""
+    local = str(symbol.binding).endswith("LOCAL")
+    return local or str(symbol.visibility).endswith(("INTERNAL", "HIDDEN"))
+
+
+def _drop_namesakes(others: dict[str, str], variables: dict[Variable, int]) -> dict[Variable, int]:
+    """Drop variables that only look as if they were flags of a library that isn't there.
+
+    Our headers of gflags, c10 and Paddle name variables alike, and so may anybody. abseil and
+    c10 have theirs outside of namespaces; abseil has a second one for each, FLAGS_no<name>.
+    """
+    outside = {variable.name for variable in variables if variable.origin == "abseil"}
+    found: dict[Variable, int] = {}
+    for variable, value in variables.items():
+        owned = variable
+        if variable.origin == "abseil":
+            if "abseil" in others and variable.name[:2] == "no" and variable.name[2:] in outside:
+                continue  # a second one
+            is_abseils = "abseil" in others and f"no{variable.name}" in outside
+            owned = variable if is_abseils else variable._replace(origin="c10")
+        if owned.origin in others:
+            found.setdefault(owned, value)
+    return found

@@ -7,48 +7,41 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.status import ErrorList
 from paddle_flags._doctor import process
-from paddle_flags._doctor.binary import Binary, read_binary
 from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
-from paddle_flags._doctor.environment import environment_problems
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
+from paddle_flags._doctor.read import read_binary
 from paddle_flags._doctor.registries import registry_problems, several_registries
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
-from paddle_flags._doctor.source import Source
-from paddle_flags._input.unknown import flag_names
+from paddle_flags._input.unknown import flag_names, unknown_variables
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.process import Report
 
 
-def check_file(path: str) -> None:
-    """Raise FlagArgumentError for a path that is there and no file: the loader may hang on it."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        Source(path)  # raises
-
-
-def _with_way(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
+def _with_build_kind(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
     """Add how the module has joined: what it has of the library inside."""
     path = os.path.realpath(module["path"])
-    linked = {os.path.realpath(binary.path) for binary in binaries if binary.links}
+    read = {os.path.realpath(each.path): each.links for each in binaries if not each.notes}
     if path in {os.path.realpath(copy["path"]) for copy in copies}:
         way = "static copy"
     else:
-        way = "shared library" if path in linked else "header"
+        way = {True: "shared library", False: "header", None: "unknown"}[read.get(path)]
     return {**module, "joins": way}
 
 
-def _refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
+def _find_refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
     """Return the files of the modules in this process whose definitions were refused."""
     paths = {os.path.realpath(m["path"]): m["path"] for m in modules if m["errors"]}
     found = [(paths.get(os.path.realpath(each.path)), each) for each in binaries]
     return [each._replace(path=path) for path, each in found if path]
 
 
-def _read(paths: Sequence[str]) -> tuple[list[Binary], list[FlagError]]:
+def _read_files(paths: Sequence[str]) -> tuple[list[Binary], list[FlagError]]:
     binaries: list[Binary] = []
     unread: list[FlagError] = []
     for path in paths:
@@ -70,18 +63,18 @@ def examine(
     `refused` is what loading has met before, and `plugins` the files that it was about. With a
     prefix of the environment, variables that name no flag are problems.
     """
-    in_files, unread = _read(files)
-    not_loaded, _ = _read(plugins)
+    in_files, unread = _read_files(files)
+    not_loaded, _ = _read_files(plugins)
     loaded = loaded_binaries()
     bridged = bridged_flags()
     in_process = [each.binary for each in loaded]
     copies = list(process.copies())
     modules = list(process.modules())
     report: Report = {
-        "modules": [_with_way(module, copies, in_process) for module in modules],
+        "modules": [_with_build_kind(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [each for each in process.shared_flags() if not is_schema(each["name"])],
-        "schemas": all_schemas([*_refused(modules, in_process), *not_loaded, *in_files]),
+        "schemas": all_schemas([*_find_refused(modules, in_process), *not_loaded, *in_files]),
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": other_libraries([*in_process, *in_files]),
@@ -92,9 +85,23 @@ def examine(
     report["problems"] += _problems(report)
     names = flag_names() | {f.name for binary in [*not_loaded, *in_files] for f in binary.flags}
     if env_prefix and names:
-        report["problems"] += environment_problems(env_prefix, names)
+        report["problems"] += [
+            f"environment: {variable}: no flag has this name"
+            + (f"; did you mean '{near}'?" if near else "")
+            for variable, near in unknown_variables(env_prefix, names)
+        ]
     report["notes"] = [note for binary in in_files for note in binary.notes]
+    report["notes"] += _unread_note([each for each in in_process if each.notes])
     return report
+
+
+def _unread_note(binaries: Sequence[Binary]) -> list[str]:
+    """Return a note about the files of this process that weren't read, if there are any."""
+    count = len(binaries)
+    return [
+        f"{count} files of this process were not read, such as {each.notes[0]}"
+        for each in binaries[:1]
+    ]
 
 
 def _problems(report: Report) -> list[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._doctor.binary import Binary, read_binary
 from paddle_flags._doctor.bridges import bridge_of
 from paddle_flags._doctor.markers import LIBRARIES
+from paddle_flags._doctor.read import read_binary
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.process import Report
 
 # What two copies of a library in one process do, as measured with their

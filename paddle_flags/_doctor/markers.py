@@ -14,64 +14,44 @@ class Marker(NamedTuple):
 
     origin: str
     """The library of flags that it comes from, such as `"gflags"`."""
-    part: bytes
-    """A part of the symbol that few others have: what is searched for."""
-    symbol: re.Pattern[bytes]
+    symbol: str
+    """How the symbol begins, as a regular expression."""
     inner: bool = False
     """Is in no interface: who has it has a copy, though the linker made it local."""
     entry: bool = False
     """`bridge` finds the library by it, if it is exported."""
 
 
-def _marker(
-    origin: str, part: str, symbol: str, *, inner: bool = False, entry: bool = False
-) -> Marker:
-    return Marker(origin, part.encode(), re.compile(symbol.encode()), inner, entry)
-
-
 # Our headers of gflags, c10 and Paddle define some of these too: for the compiler alone, as
 # hidden symbols, which are local once they are linked.
 MARKERS = (
-    _marker("gflags", "14FlagRegistererC", r"_ZN6(google|gflags)14FlagRegistererC"),
-    _marker(
-        "gflags", "21ParseCommandLineFlagsE", r"_ZN6(google|gflags)21ParseCommandLineFlagsEPiPPPcb"
-    ),
-    _marker(
-        "gflags",
-        "_GLOBAL__N_112FlagRegistry",
-        r"_ZN6(google|gflags)12_GLOBAL__N_112FlagRegistry",
-        inner=True,
-    ),
-    _marker("gflags", "11GetAllFlagsE", r"_ZN6(google|gflags)11GetAllFlagsE", entry=True),
-    _marker(
-        "abseil",
-        "14flags_internal11ForEachFlagE",
-        r"_ZN4absl[^\0]{0,200}14flags_internal11ForEachFlagE",
-        entry=True,
-    ),
-    _marker(
-        "abseil",
-        "14flags_internal23RegisterCommandLineFlagE",
-        r"_ZN4absl[^\0]{0,200}14flags_internal23RegisterCommandLineFlagE",
-    ),
-    _marker("LLVM", "_ZN4llvm2cl6Option11addArgumentEv", r"_ZN4llvm2cl6Option11addArgumentEv"),
-    _marker("c10", "_ZN3c1016C10FlagsRegistry", r"_ZN3c1016C10FlagsRegistry", entry=True),
-    _marker("Paddle", "GetExportedFlagInfoMap", r"_ZN3phi22GetExportedFlagInfoMap", entry=True),
-    _marker("Paddle", "14FlagRegistererC", r"_ZN6paddle5flags14FlagRegistererC"),
-    _marker("Paddle", "21ParseCommandLineFlagsE", r"_ZN6paddle5flags21ParseCommandLineFlagsE"),
-    _marker("Paddle", "6paddle5flags12FlagRegistry", r"_ZN6paddle5flags12FlagRegistry", inner=True),
+    Marker("gflags", r"_ZN6(?:google|gflags)14FlagRegistererC"),
+    Marker("gflags", r"_ZN6(?:google|gflags)21ParseCommandLineFlagsEPiPPPcb"),
+    Marker("gflags", r"_ZN6(?:google|gflags)12_GLOBAL__N_112FlagRegistry", inner=True),
+    Marker("gflags", r"_ZN6(?:google|gflags)11GetAllFlagsE", entry=True),
+    Marker("abseil", r"_ZN4absl.{0,200}14flags_internal11ForEachFlagE", entry=True),
+    Marker("abseil", r"_ZN4absl.{0,200}14flags_internal23RegisterCommandLineFlagE"),
+    Marker("LLVM", r"_ZN4llvm2cl6Option11addArgumentEv"),
+    Marker("c10", r"_ZN3c1016C10FlagsRegistry", entry=True),
+    Marker("Paddle", r"_ZN3phi22GetExportedFlagInfoMap", entry=True),
+    Marker("Paddle", r"_ZN6paddle5flags14FlagRegistererC"),
+    Marker("Paddle", r"_ZN6paddle5flags21ParseCommandLineFlagsE"),
+    Marker("Paddle", r"_ZN6paddle5flags12FlagRegistry", inner=True),
 )
+_ANY = re.compile("|".join(f"({marker.symbol})" for marker in MARKERS))
 LIBRARIES = tuple(dict.fromkeys(marker.origin for marker in MARKERS))
 
 # The names that `bridge` has for those whose flags it takes.
 BRIDGES = {"gflags": "gflags", "abseil": "abseil", "c10": "c10", "Paddle": "paddle"}
 
 # The variables of flags, by the namespace that their library puts them into.
-VARIABLE = b"FLAGS_"
-_SCOPES = {b"3c10": "c10", b"12paddle_flags": "Paddle"}
-_HEAD = re.compile(rb"_Z(?:N(3fL[BIUDS]|5fL[IU]64|3c10|12paddle_flags))?(\d{1,3})\Z")
-_HEAD_MAX = 32  # bytes
-_NAME = re.compile(rb"[A-Za-z_]\w{0,254}\Z")
+_SCOPES = {"3c10": "c10", "12paddle_flags": "Paddle"}
+_VARIABLE = re.compile(
+    r"(?:_Z(?P<scope>N(?:3fL[BIUDS]|5fL[IU]64|3c10|12paddle_flags))?(?P<size>\d{1,3}))?"
+    r"FLAGS_(?P<name>\w{1,255})",
+    re.ASCII,
+)
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Variable(NamedTuple):
@@ -82,23 +62,27 @@ class Variable(NamedTuple):
     name: str
     indirect: bool
     """Holds the address of the value."""
-    before: int
-    """Bytes of the symbol before FLAGS_."""
 
 
-def parse_variable(before: bytes, behind: bytes) -> Variable | None:
-    """Read a symbol by what is before FLAGS_ and behind it; None if it is of no flag."""
-    head = _HEAD.search(before[-_HEAD_MAX:])
-    if head is None:  # a variable outside of namespaces: abseil's
-        return (
-            Variable("abseil", behind.decode(), indirect=False, before=0)
-            if _NAME.match(behind)
-            else None
-        )
-    length = int(head[2]) - len(VARIABLE)
-    end = b"E" if head[1] else b""
-    name = behind[: max(length, 0)]
-    if behind[len(name) :] not in (end, b"B5cxx11" + end) or not _NAME.match(name):
+def find_marker(symbol: str) -> Marker | None:
+    """Return the marker that a symbol is."""
+    match = _ANY.match(symbol)
+    return MARKERS[match.lastindex - 1] if match and match.lastindex else None
+
+
+def parse_variable(symbol: str) -> Variable | None:
+    """Return the variable that a symbol is; None if it is of no flag."""
+    match = _VARIABLE.fullmatch(symbol)
+    if match is None:
         return None
-    library = _SCOPES.get(head[1], "gflags") if head[1] else "abseil"
-    return Variable(library, name.decode(), head[1] == b"3fLS", len(head[0]))
+    scope, name = (match["scope"] or "N")[1:], match["name"]
+    if match["size"]:
+        length = int(match["size"]) - len("FLAGS_")
+        name, rest = name[: max(length, 0)], name[max(length, 0) :]
+        end = "E" if scope else ""
+        if rest not in (end, f"B5cxx11{end}"):
+            return None
+    # abseil's are outside of namespaces
+    library = _SCOPES.get(scope, "gflags") if scope else "abseil"
+    known = _IDENTIFIER.fullmatch(name)
+    return Variable(library, name, scope == "3fLS") if known else None

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 Report = dict[str, Any]
 
 
-def _sized(name: str) -> Any:
+def _new_sized(name: str) -> Any:
     return ffi.new(f"{name} *", {"size": ffi.sizeof(name)})
 
 
-def _each(get: Callable[[int, Any, Any], int], name: str) -> Iterator[Any]:
+def _iterate_infos(get: Callable[[int, Any, Any], int], name: str) -> Iterator[Any]:
     """Return the structs that a function of C gives by index."""
     index = 0
     while True:
-        info = _sized(name)
+        info = _new_sized(name)
         err = new_error()
         status = get(index, info, err)
         if status == lib.PD_ERR_ARGUMENT:
@@ -39,7 +39,7 @@ def modules() -> Iterator[Report]:
     """Return the modules that are in the process."""
     handle = lib.pd_module_next(ffi.NULL)
     while handle:
-        info = _sized("pd_module_info")
+        info = _new_sized("pd_module_info")
         err = new_error()
         check_status(lib.pd_module_get_info(handle, info, err), err)
         errors = ErrorList()
@@ -57,7 +57,7 @@ def modules() -> Iterator[Report]:
 def _module_path(handle: Any) -> str:
     if not handle:
         return "run time"
-    info = _sized("pd_module_info")
+    info = _new_sized("pd_module_info")
     err = new_error()
     check_status(lib.pd_module_get_info(handle, info, err), err)
     return to_text(info.path)
@@ -75,7 +75,7 @@ def cells_of(flag: Flag[Any]) -> list[Report]:
             "kind": "import" if info.kind == lib.PD_KIND_IMPORT else "definition",
             "in_step": bool(info.in_step),
         }
-        for info in _each(get, "pd_cell_info")
+        for info in _iterate_infos(get, "pd_cell_info")
     ]
 
 
@@ -85,7 +85,9 @@ def cell_addresses(flag: Flag[Any]) -> set[int]:
     def get(index: int, info: Any, err: Any) -> int:
         return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
 
-    return {int(ffi.cast("uintptr_t", info.address)) for info in _each(get, "pd_cell_info")}
+    return {
+        int(ffi.cast("uintptr_t", info.address)) for info in _iterate_infos(get, "pd_cell_info")
+    }
 
 
 def shared_flags() -> Iterator[Report]:
@@ -98,7 +100,7 @@ def shared_flags() -> Iterator[Report]:
 
 def copies() -> Iterator[Report]:
     """Return the copies of the library."""
-    for info in _each(lib.pd_copy_get_info, "pd_copy_info"):
+    for info in _iterate_infos(lib.pd_copy_get_info, "pd_copy_info"):
         yield {
             "path": to_text(info.path),
             "version": to_text(info.version),
@@ -125,7 +127,7 @@ def host_problems(copies: Sequence[Report]) -> Iterator[str]:
 
 def pending() -> Iterator[Report]:
     """Return the values for flags that are not defined yet."""
-    for info in _each(lib.pd_pending_get, "pd_pending_info"):
+    for info in _iterate_infos(lib.pd_pending_get, "pd_pending_info"):
         yield {
             "name": to_text(info.name),
             "source": to_text(lib.pd_source_name(info.origin.source)),

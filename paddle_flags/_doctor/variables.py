@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from paddle_flags._doctor.markers import Variable
 
 
-class Placed(NamedTuple):
+class LoadedVariable(NamedTuple):
     """A variable in this process."""
 
     variable: Variable
@@ -22,12 +22,12 @@ class Placed(NamedTuple):
     """The file that defines it."""
 
 
-def variables_in(loaded: Sequence[Loaded]) -> Iterator[Placed]:
+def variables_in(loaded: Sequence[Loaded]) -> Iterator[LoadedVariable]:
     """Return the variables that the files of this process define."""
     for binary, start in loaded:
         for variable, value in binary.variables.items():
             address = start - binary.origin + value
-            yield Placed(variable, _address_of_value(variable, address), binary)
+            yield LoadedVariable(variable, _address_of_value(variable, address), binary)
 
 
 def _address_of_value(variable: Variable, address: int) -> int:

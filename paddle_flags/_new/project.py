@@ -67,7 +67,7 @@ def write_project(directory: str, texts: dict[str, str]) -> None:
                 made.append(place)
                 file.write(texts[path])
     except OSError:
-        _take_back(made)
+        _remove_created(made)
         raise
 
 
@@ -83,6 +83,6 @@ def _make_directory(path: str, made: list[str]) -> None:
         made.append(path)
 
 
-def _take_back(made: list[str]) -> None:
+def _remove_created(made: list[str]) -> None:
     for path in reversed(made):
         (os.rmdir if os.path.isdir(path) else os.remove)(path)

@@ -1,4 +1,4 @@
-"""For programs with a gateway: the page, and the schemas of its API."""
+"""For programs with a gateway: the page, and the description of its API."""
 
 from PyInstaller.utils.hooks import collect_data_files
 

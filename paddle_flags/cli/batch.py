@@ -41,7 +41,7 @@ def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch
         problems.append("--expect: expected one revision")
     if not values and not problems:
         problems.append("expected NAME=VALUE, --unset NAME or --file FILE")
-    raise_all(FlagArgumentError, problems)
+    raise_together(FlagArgumentError, problems)
     return Batch(values, expect, int(numbers[0]) if numbers else None)
 
 
@@ -66,15 +66,15 @@ def _add(
     pairs: Iterable[tuple[str, str | None]],
     problems: list[str],
 ) -> None:
-    known = {plain(name) for name in found}
+    known = {normalize_name(name) for name in found}
     for name, value in pairs:
-        if plain(name) in known:
+        if normalize_name(name) in known:
             problems.append(f"{name}: is given twice")
-        known.add(plain(name))
+        known.add(normalize_name(name))
         found[name] = value  # type: ignore[assignment]
 
 
-def raise_all(kind: Callable[[str], FlagError], problems: Sequence[str]) -> None:
+def raise_together(kind: Callable[[str], FlagError], problems: Sequence[str]) -> None:
     """Raise an exception with all problems, if there are any."""
     if problems:
         error = kind(problems[0])
@@ -85,14 +85,16 @@ def raise_all(kind: Callable[[str], FlagError], problems: Sequence[str]) -> None
 # ---- Names and values ----
 
 
-def plain(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return a name with the dashes that the registry takes for underscores."""
     return name.replace("-", "_")
 
 
 def matches(name: str, patterns: Collection[str]) -> bool:
     """Return whether a name is among the patterns; without any, each name is."""
-    return not patterns or any(fnmatchcase(plain(name), plain(each)) for each in patterns)
+    return not patterns or any(
+        fnmatchcase(normalize_name(name), normalize_name(each)) for each in patterns
+    )
 
 
 def is_pattern(text: str) -> bool:
@@ -113,7 +115,7 @@ def _load(path: str) -> list[tuple[str, str]]:
     if files.suffix_of(path) in files.FLAGFILES:
         return _load_flagfile(path)
     reading = files.read(path, Reading(path))
-    raise_all(FlagFileError, reading.problems)
+    raise_together(FlagFileError, reading.problems)
     return [(value.name, value.text) for value in reading.values]
 
 
@@ -133,5 +135,5 @@ def _load_flagfile(path: str) -> list[tuple[str, str]]:
             found.append((name, value))
         elif line and not line.startswith("#"):
             problems.append(f"{path}:{number}: {line}: expected --NAME=VALUE")
-    raise_all(FlagFileError, problems)
+    raise_together(FlagFileError, problems)
     return found

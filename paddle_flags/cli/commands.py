@@ -1,4 +1,4 @@
-"""`commands`, which runs one of a program's commands, each with flags and arguments of its own."""
+"""`commands`, which runs one of a program's commands, each with its own flags and arguments."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class _Line:
                 tokens = [*tokens[:at], *tokens[at + 1 :], "--help"]
                 helps = True
             elif name in self.table:
-                self._enter(name)
+                self._choose_command(name)
             else:
                 near = nearest(name, self.table)
                 meant = f"did you mean {near}?" if near else f"expected {_one_of(self.table)}"
@@ -181,7 +181,7 @@ class _Line:
             self._options.problems.append(f"{tokens[at]}: {why}")
         return tokens[:at]
 
-    def _enter(self, name: str) -> None:
+    def _choose_command(self, name: str) -> None:
         before = set(all_flags())
         value = command_of([*self.names, name], self.table[name])
         self._imported = for_each(set(all_flags()) - before, lambda flag: flag.module)

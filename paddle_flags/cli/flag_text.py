@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.facts import plain_text
-from paddle_flags.cli.batch import is_pattern, plain, raise_all, shown_value
-from paddle_flags.cli.foreign import Table, cut
+from paddle_flags.cli.batch import is_pattern, normalize_name, raise_together, shown_value
+from paddle_flags.cli.foreign import Table, shorten
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.live._errors import LiveError
 
@@ -36,14 +36,19 @@ def is_changed(flag: Document) -> bool:
 
 def check_names(patterns: Iterable[str], flags: Iterable[Document]) -> None:
     """Raise LiveError for names that no flag has; a pattern may match none."""
-    raise_all(LiveError, unknown_names(patterns, flags))
+    raise_together(LiveError, unknown_names(patterns, flags))
 
 
 def unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[str]:
     """Return what is wrong with each name that no flag has."""
-    known = {plain(name) for flag in flags for name in names_of(flag)}
-    missing = [each for each in patterns if not is_pattern(each) and plain(each) not in known]
-    return [f"no flag is named {shown(each)}{suggestion(plain(each), known)}" for each in missing]
+    known = {normalize_name(name) for flag in flags for name in names_of(flag)}
+    missing = [
+        each for each in patterns if not is_pattern(each) and normalize_name(each) not in known
+    ]
+    return [
+        f"no flag is named {shown(each)}{suggestion(normalize_name(each), known)}"
+        for each in missing
+    ]
 
 
 # ---- Values ----
@@ -63,7 +68,7 @@ def value_of(flag: Document, *, wide: bool = False) -> str:
     if isinstance(value, list):
         value = tuple(item if isinstance(item, (bool, int, float)) else str(item) for item in value)
     text = plain_text(value, flag.get("unit"))
-    return text if wide else cut(text)
+    return text if wide else shorten(text)
 
 
 def units_of(client: Client) -> dict[str, str]:
@@ -188,7 +193,7 @@ def _change_row(change: Document, units: Mapping[str, str]) -> tuple[str, ...]:
         str(change["change"]),
         time_text(change["at"]),
         state,
-        cut(flags),
+        shorten(flags),
         who_text(change["who"]),
         change["reason"] or "",
     )
@@ -212,7 +217,7 @@ def explained(flag: Document) -> list[Part]:
         rows: list[tuple[str, ...]] = [
             (
                 value_of({**entry, **common}),
-                _fate(entry, history[0]),
+                _effect_of(entry, history[0]),
                 entry["source"],
                 entry.get("place", ""),
             )
@@ -259,7 +264,7 @@ def _limits(flag: Document) -> str:
     return f"at least {low}" if low else f"at most {high}" if high else ""
 
 
-def _fate(entry: Document, holding: Document) -> str:
+def _effect_of(entry: Document, holding: Document) -> str:
     """Return why a value of the history holds, or does not."""
     if entry is holding:
         return "holds"
@@ -275,7 +280,7 @@ def _event_row(event: Document, units: Mapping[str, str]) -> tuple[str, ...]:
     what = change_text(event, units) if event["kind"] == "value" else event["kind"]
     return (
         time_text(event["at"]),
-        cut(what),
+        shorten(what),
         who_text(event.get("who")) or event.get("source", ""),
         event.get("reason") or "",
     )

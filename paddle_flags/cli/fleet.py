@@ -7,8 +7,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli import fleet_text
-from paddle_flags.cli.batch import batch_of, matches, raise_all, shown_value
-from paddle_flags.cli.foreign import Raw, Report, cut
+from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
+from paddle_flags.cli.foreign import Raw, Report, shorten
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
@@ -56,7 +56,7 @@ class FleetTarget(Target):
         """Return the fleet; a folder that has none is an error, or gets one."""
         return Fleet(self.url, timeout=self.options.timeout, create=create)
 
-    def _on(self) -> str:
+    def _selector(self) -> str:
         """Return the members that the command line chooses."""
         return selector(self.options.role, self.options.host, self.options.member)
 
@@ -77,8 +77,8 @@ class FleetTarget(Target):
     def do_list(self) -> Report:
         """List the values that the fleet gives."""
         with self._open() as fleet:
-            tables = self._chosen(fleet)
-            patterns = _by_name(fleet, self.options.arguments)
+            tables = self._chosen_tables(fleet)
+            patterns = _with_other_names(fleet, self.options.arguments)
         kept = {
             on: {name: each for name, each in values.items() if matches(name, patterns)}
             for on, values in tables.items()
@@ -88,22 +88,22 @@ class FleetTarget(Target):
         parts = [found] if found.rows else []
         return Report(fleet_text.as_json(kept), parts, remarks)
 
-    def _chosen(self, fleet: Fleet) -> Tables:
+    def _chosen_tables(self, fleet: Fleet) -> Tables:
         """Return all values, or those for the members that the command line chooses."""
         choice = {name: getattr(self.options, name) for name in ("role", "host", "member")}
         if not any(each is not None for each in choice.values()):
             return fleet.tables()
-        return {self._on(): fleet.values(**choice)}
+        return {self._selector(): fleet.values(**choice)}
 
     def do_get(self) -> Report:
         """Print values that the fleet gives."""
         found: dict[str, Entry] = {}
         problems: list[str] = []
-        on = self._on()
+        on = self._selector()
         with self._open() as fleet:
-            tables = self._chosen(fleet)
+            tables = self._chosen_tables(fleet)
             for name in self.options.arguments:
-                names = _by_name(fleet, [name])
+                names = _with_other_names(fleet, [name])
                 fit = {
                     where: entry
                     for where, table in tables.items()
@@ -117,7 +117,7 @@ class FleetTarget(Target):
                 else:
                     near = suggestion(name, _known_names(fleet, tables))
                     problems.append(f"{name}: the fleet gives it no value here{near}")
-        raise_all(FleetError, problems)
+        raise_together(FleetError, problems)
         texts = [str(each.value) for each in found.values()]
         if len(found) > 1:
             texts = [f"{name}={text}" for name, text in zip(found, texts)]
@@ -130,7 +130,7 @@ class FleetTarget(Target):
         with self._open() as fleet:
             tables, steps, differences = fleet.tables(), fleet.log()[::-1], fleet.diff()
             for name in self.options.arguments:
-                names = _by_name(fleet, [name])
+                names = _with_other_names(fleet, [name])
                 values = {
                     on: {n: e for n, e in table.items() if matches(n, names)}
                     for on, table in tables.items()
@@ -161,7 +161,7 @@ class FleetTarget(Target):
             message = f"{self.text} is a fleet, whose members 'diff' compares if it stands alone"
             raise FlagArgumentError(message)
         with self._open() as fleet:
-            patterns = _by_name(fleet, self.options.arguments)
+            patterns = _with_other_names(fleet, self.options.arguments)
             found = [each for each in fleet.diff() if matches(each.name, patterns)]
         return Report(
             {"different": fleet_text.as_json(found)},
@@ -185,7 +185,7 @@ class FleetTarget(Target):
     def do_set(self) -> Report:
         """Change flags."""
         batch = batch_of(self.options, by_revision=True)
-        on = self._on()
+        on = self._selector()
         duration = seconds_of(self.options.duration, "--for")
         changes = [Change(name, value, on) for name, value in batch.values.items()]
         create = any(each.value is not None for each in changes)
@@ -211,30 +211,26 @@ class FleetTarget(Target):
         if not batch.expect:
             return batch.revision
         revision = fleet.revision
-        table = self._chosen(fleet).get(self._on(), {})
+        table = self._chosen_tables(fleet).get(self._selector(), {})
         problems = []
         for name, wanted in batch.expect.items():
-            names = _by_name(fleet, [name])
+            names = _with_other_names(fleet, [name])
             now = next((e.value for n, e in table.items() if matches(n, names)), None)
             if now != wanted:
-                is_now = "isn't set" if now is None else f"is {cut(shown_value(now))}"
-                problems.append(f"{name}: {is_now}, expected {cut(shown_value(wanted))}")
-        raise_all(FleetError, problems)
+                is_now = "isn't set" if now is None else f"is {shorten(shown_value(now))}"
+                problems.append(f"{name}: {is_now}, expected {shorten(shown_value(wanted))}")
+        raise_together(FleetError, problems)
         return revision if batch.revision is None else batch.revision
 
     def do_undo(self) -> Report:
-        """Undo a change."""
+        """Undo a change, or bring back the values of a revision."""
         revision, reason = self.options.number, self.options.reason or ""
         given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
         with self._open() as fleet:
-            return self._outcome(lambda: fleet.undo(revision, **given))
+            act = fleet.undo if self.options.verb == "undo" else fleet.reset
+            return self._outcome(lambda: act(revision, **given))
 
-    def do_reset(self) -> Report:
-        """Bring back the values of a revision."""
-        revision, reason = self.options.number, self.options.reason or ""
-        given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
-        with self._open() as fleet:
-            return self._outcome(lambda: fleet.reset(revision, **given))
+    do_reset = do_undo
 
     def _outcome(self, change: Callable[[], Outcome]) -> Report:
         for each in _ENDING:
@@ -247,7 +243,7 @@ class FleetTarget(Target):
         except ConflictError as error:
             return Report(problems=str(error).split("; "), status=1)
         except UnconfirmedError as error:
-            return Report(problems=fleet_text.unconfirmed(error), status=1)
+            return Report(problems=fleet_text.confirmation_lines(error), status=1)
         options = self.options
         parts, problems = fleet_text.outcome_parts(outcome)
         status = 0 if outcome.ok else 1
@@ -271,7 +267,7 @@ class FleetTarget(Target):
         return mirror(self.url, self.options)
 
 
-def _by_name(fleet: Fleet, patterns: list[str]) -> list[str]:
+def _with_other_names(fleet: Fleet, patterns: list[str]) -> list[str]:
     """Return patterns, and for each that is a name the other names of its flag."""
     try:
         return [*patterns, *(fleet.names(*patterns) if patterns else ())]

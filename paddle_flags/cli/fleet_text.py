@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.foreign import Table, cut
+from paddle_flags.cli.foreign import Table, shorten
 from paddle_flags.fleet._document import members_text
 from paddle_flags.fleet._flags import GOOD
 from paddle_flags.fleet._operate import Outcome
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WIDEST = 300  # letters of a reason at the end of a line
 
 
-def unconfirmed(error: UnconfirmedError) -> list[str]:
+def confirmation_lines(error: UnconfirmedError) -> list[str]:
     """Return which option confirms each unsafe flag, and what else is wrong."""
     lines = [f"{name}: is unsafe to change; add --confirm {name}" for name in error.names]
     return lines + [str(each) for each in error.errors if each is not error]
@@ -56,12 +56,12 @@ def values_table(tables: Tables) -> Table:
     """Return the values that a fleet gives."""
     rows = [
         (
-            cut(name),
-            cut(entry.value),
-            cut(on),
+            shorten(name),
+            shorten(entry.value),
+            shorten(on),
             str(entry.revision),
-            cut(entry.by),
-            cut(entry.reason),
+            shorten(entry.by),
+            shorten(entry.reason),
             _limits_text(entry),
         )
         for on in sorted(tables)
@@ -116,10 +116,10 @@ def differences_table(found: Iterable[Difference]) -> Table:
     """Return the flags in which members differ."""
     rows = []
     for difference in found:
-        name = cut(difference.name)
+        name = shorten(difference.name)
         for each in difference.holders:
-            value = "not defined" if each.value is None else cut(each.value)
-            rows.append((name, value, cut(each.source), cut(members_text(each.members))))
+            value = "not defined" if each.value is None else shorten(each.value)
+            rows.append((name, value, shorten(each.source), shorten(members_text(each.members))))
             name = ""
     return Table(("flag", "value", "source", "members"), rows)
 
@@ -143,10 +143,10 @@ def _step_row(step: Step) -> tuple[str, ...]:
     return (
         str(step.revision),
         moment_text(record.time),
-        cut(change),
-        cut(_state_of(step)),
-        cut(record.by),
-        cut(record.reason),
+        shorten(change),
+        shorten(_state_of(step)),
+        shorten(record.by),
+        shorten(record.reason),
     )
 
 
@@ -165,12 +165,16 @@ def step_json(step: Step) -> dict[str, Any]:
 def outcome_parts(outcome: Outcome) -> tuple[list[Part], list[str]]:
     """Return what became of a change, and what is wrong about it."""
     parts: list[Part] = []
-    rows = [(cut(n), a.state, cut(a.why, _WIDEST)) for n, a in sorted(outcome.answers.items())]
-    rows += [(cut(n), "no answer", cut(w, _WIDEST)) for n, w in sorted(outcome.silent.items())]
+    rows = [
+        (shorten(n), a.state, shorten(a.why, _WIDEST)) for n, a in sorted(outcome.answers.items())
+    ]
+    rows += [
+        (shorten(n), "no answer", shorten(w, _WIDEST)) for n, w in sorted(outcome.silent.items())
+    ]
     if rows:
         parts.append(Table(("member", "answer", ""), rows))
     elif not outcome.is_checked:
-        note = f": {cut(outcome.note, _WIDEST)}" if outcome.note else ""
+        note = f": {shorten(outcome.note, _WIDEST)}" if outcome.note else ""
         parts.append(f"no member has checked it{note}")
     text = f"revision {outcome.revision}: {outcome.verdict}"
     if outcome.verdict.startswith("aborted"):
@@ -192,9 +196,9 @@ def status_parts(status: Status) -> list[Part]:
     parts: list[Part] = [Table(titles, [_member_row(each) for each in status.members]), ""]
     for each in status.members:
         if each.why:
-            parts.append(f"{each.name} is {each.state}: {cut(each.why, _WIDEST)}")
+            parts.append(f"{each.name} is {each.state}: {shorten(each.why, _WIDEST)}")
         for revision, answer in sorted(each.problems.items()):
-            why = f": {cut(answer.why, _WIDEST)}" if answer.why else ""
+            why = f": {shorten(answer.why, _WIDEST)}" if answer.why else ""
             parts.append(f"{each.name}: revision {revision}: {answer.state}{why}")
     if status.question:
         parts.append(f"not decided yet: {status.question}")
@@ -205,10 +209,10 @@ def status_parts(status: Status) -> list[Part]:
 def _member_row(each: MemberStatus) -> tuple[str, ...]:
     absent = each.state in ABSENT
     return (
-        cut(each.name),
+        shorten(each.name),
         each.state,
         "" if absent else str(each.revision),
         "" if each.step is None else str(each.step),
-        cut(each.host),
+        shorten(each.host),
         "" if absent else str(each.pid),
     )

@@ -86,14 +86,14 @@ def _safe(parts: Sequence[Part]) -> str:
 
 def _safe_part(part: Part) -> str:
     if isinstance(part, Table):
-        rows = [[cut(one_line(cell), _WIDEST) for cell in row] for row in part.rows]
-        lines = table([cut(one_line(each), _WIDEST) for each in part.titles], rows)
+        rows = [[shorten(one_line(cell), _WIDEST) for cell in row] for row in part.rows]
+        lines = table([shorten(one_line(each), _WIDEST) for each in part.titles], rows)
         return "\n".join(part.indent + line for line in lines.splitlines())
     if isinstance(part, Raw) and not (sys.stdout is not None and sys.stdout.isatty()):
         return part
     return one_line(part)
 
 
-def cut(text: str, widest: int = 60) -> str:
+def shorten(text: str, widest: int = 60) -> str:
     """Cut a text that is too long for a table."""
     return text if len(text) <= widest else text[: widest - 3] + "..."

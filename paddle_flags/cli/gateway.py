@@ -7,7 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import show_errors, show_problems
-from paddle_flags.cli.processes import place_of
+from paddle_flags.cli.parser import value, values
+from paddle_flags.cli.processes import address_of_process
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
 
@@ -27,36 +28,29 @@ def add(main_parser: Parser) -> None:
     """Add the command to a command line."""
     use = "%(prog)s [TARGET]... --token-file FILE [OPTION]..."
     parser = main_parser.add_command("gateway", SUMMARY, description=_ABOUT, usage=use)
-    add = parser.add_argument
-    add(
-        "targets",
-        nargs="*",
-        metavar="TARGET",
-        help="only these: PIDs, names of programs, or sockets",
-    )
-    add("--host", default="127.0.0.1", help="the address to listen on; by default 127.0.0.1")
-    add("--port", type=_port, default=8080, help="by default 8080; 0: any that is free")
-    add("--token-file", metavar="FILE", required=True, help="the tokens of clients")
-    add(
-        "--allow-host",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="a name by which clients call this server; may be repeated",
-    )
-    add("--certfile", metavar="FILE", help="the certificate of this server, for TLS")
-    add("--keyfile", metavar="FILE", help="its key, if that is in another file")
-    add(
-        "--behind-proxy",
-        metavar="ADDRESS",
-        help="a proxy with TLS is in front of this server; trust what it says of clients",
-    )
-    add(
-        "--fleet",
-        metavar="URL",
-        action="append",
-        default=[],
-        help="show this fleet, too; may be repeated",
+    about = "only these: PIDs, names of programs, or sockets"
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=about)
+    parser.add_options(
+        {
+            "--host": {
+                "default": "127.0.0.1",
+                "help": "the address to listen on; by default 127.0.0.1",
+            },
+            "--port": {
+                "type": _port,
+                "default": 8080,
+                "help": "by default 8080; 0: any that is free",
+            },
+            "--token-file": value("FILE", "the tokens of clients", required=True),
+            "--allow-host": values("NAME", "a name by which clients call this server"),
+            "--certfile": value("FILE", "the certificate of this server, for TLS"),
+            "--keyfile": value("FILE", "its key, if that is in another file"),
+            "--behind-proxy": value(
+                "ADDRESS",
+                "a proxy with TLS is in front of this server; trust what it says of clients",
+            ),
+            "--fleet": values("URL", "show this fleet, too"),
+        }
     )
     parser.set_defaults(act=lambda options: sys.exit(run(options)))
 
@@ -85,12 +79,12 @@ def _serve(options: argparse.Namespace) -> None:
         from paddle_flags.gateway.app import Gateway
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
-    clients = [Client(place_of(each)) for each in options.targets]
+    clients = [Client(address_of_process(each)) for each in options.targets]
     for client in clients:
         client.process()
     paths = [client.target for client in clients]
     app = Gateway(paths or None, options.fleet).application()
-    listen = server.Listen(
+    listen = server.ListenOptions(
         options.host,
         options.port,
         tuple(options.allow_host),

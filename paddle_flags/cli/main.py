@@ -10,40 +10,19 @@ from paddle_flags._completion.answer import NOTHING
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
-from paddle_flags.cli import (
-    completion,
-    config,
-    doctor,
-    explain,
-    gateway,
-    impls,
-    new,
-    run,
-    stubs,
-    verbs,
-)
-from paddle_flags.cli import list as list_
+from paddle_flags.cli import completion, config, gateway, new, verbs
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import PROGRAM, import_module, load
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.cli.parser import Parser, ShowVersion
+from paddle_flags.cli.plugin_commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from paddle_flags._completion.answer import Answer
     from paddle_flags.cli.options import Action
-
-# The commands that take flags.
-_COMMANDS = {
-    "run": run.prepare,
-    "list": list_.prepare,
-    "explain": explain.prepare,
-    "impls": impls.prepare,
-    "stubs": stubs.prepare,
-    "doctor": doctor.prepare,
-}
 
 
 class Generator(NamedTuple):
@@ -56,36 +35,45 @@ class Generator(NamedTuple):
     """Called with the tokens behind gen and the name of the program; returns the exit status."""
 
 
-def _build_parser(generator: Generator) -> Parser:
+def _build_parser(generator: Generator, tokens: Sequence[str] = ()) -> Parser:
+    """Return the parser of our command line: of the command that it names, or of all."""
     about = "Work with the flags of running processes, of fleets and of native plugins."
     main_parser = Parser(PROGRAM, description=about)
     version = f"paddle_flags {to_text(lib.PD_VERSION)}"
     main_parser.add_argument("--version", action=ShowVersion, const=version)
     main_parser.add_commands("COMMAND")
-    plugins = _build_plugin_parser()
-    run.add(main_parser)
-    for verb in verbs.VERBS:
-        verbs.add(main_parser, verb, plugins.commands.get(verb))
-    for command in (gateway, impls, stubs, doctor, config, completion):
-        command.add(main_parser)
-    main_parser.add_command("gen", generator.summary, add_help=False)  # it reads its own tokens
-    new.add(main_parser)
+    # Each takes milliseconds.
+    for name in tokens[:1] if tokens and tokens[0] in _NAMES else _NAMES:
+        if name == "gen":  # it reads its own tokens
+            main_parser.add_command(name, generator.summary, add_help=False)
+        else:
+            _add_command(main_parser, name)
     return main_parser
 
 
-def _build_plugin_parser() -> Parser:
-    """Return the parser of the commands that are verbs for running processes, too."""
-    parser = Parser(PROGRAM)
-    parser.add_commands("COMMAND")
-    for command in (list_, explain):
-        command.add(parser)
-    return parser
+_PLAIN = {"gateway": gateway, "config": config, "completion": completion, "new": new}
+# In the order of the help.
+_PLUGIN_NAMES = [name for name in COMMANDS if name not in ("run", *verbs.VERBS)]
+_NAMES = ["run", *verbs.VERBS, "gateway", *_PLUGIN_NAMES, "config", "completion", "gen", "new"]
 
 
-def _takes_flags(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
+def _add_command(main_parser: Parser, name: str) -> None:
+    if name in _PLAIN:
+        _PLAIN[name].add(main_parser)
+    elif name not in verbs.VERBS:
+        COMMANDS[name].add(main_parser, name)
+    elif name in COMMANDS:  # about plugins, or about running processes
+        plugins = Parser(PROGRAM)
+        plugins.add_commands("COMMAND")
+        verbs.add(main_parser, name, COMMANDS[name].add(plugins, name))
+    else:
+        verbs.add(main_parser, name)
+
+
+def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
     """Return the parser of a command that loads plugins and takes flags, if it is one."""
     parser = main_parser.commands.get(tokens[0])
-    if parser is None or tokens[0] not in _COMMANDS:
+    if parser is None or tokens[0] not in COMMANDS:
         return None
     if parser.other is None:
         return parser
@@ -105,17 +93,17 @@ def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
             load(plugin)
         for module in getattr(options, "module", ()):
             import_module(module)
-    return _COMMANDS[command](parser, options, line)
+    return COMMANDS[command].prepare(parser, options, line)
 
 
 def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     """Complete a token of our own command line."""
-    main_parser = _build_parser(generator)
+    main_parser = _build_parser(generator, tokens)
     if not tokens:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
         return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
-    parser = _takes_flags(main_parser, [*tokens, token])
+    parser = _find_plugin_command(main_parser, [*tokens, token])
     if parser is not None:
         return completion.complete_with_flags(parser, tokens, token)
     if tokens[0] in verbs.VERBS:
@@ -126,7 +114,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     return NOTHING if known is None else completion.complete_plain(known, tokens, token)
 
 
-def _act_plain(main_parser: Parser, tokens: Sequence[str]) -> None:
+def _run_plain_command(main_parser: Parser, tokens: Sequence[str]) -> None:
     """Run a command that has no flags: config, completion or new."""
     if tokens[0].startswith("-"):
         _check_option(main_parser, tokens[0])
@@ -152,20 +140,20 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
         request.reply(_complete(generator, request.tokens, request.token))
     if tokens and tokens[0] == "gen":  # it reads its own tokens
         return generator.run(tokens[1:], PROGRAM)
-    main_parser = _build_parser(generator)
+    main_parser = _build_parser(generator, tokens)
     if not tokens:
         main_parser.print_help(sys.stderr)
         return 2
-    parser = _takes_flags(main_parser, tokens)
+    parser = _find_plugin_command(main_parser, tokens)
     if parser is not None:
-        return _act_on_plugins(parser, tokens)
+        return _run_plugin_command(parser, tokens)
     if tokens[0] in verbs.VERBS:
         return verbs.run(main_parser, list(tokens))
-    _act_plain(main_parser, tokens)
+    _run_plain_command(main_parser, tokens)
     return 0
 
 
-def _act_on_plugins(parser: Parser, tokens: Sequence[str]) -> int:
+def _run_plugin_command(parser: Parser, tokens: Sequence[str]) -> int:
     """Run a command that loads plugins and takes flags; return the exit status."""
     try:
         action = _prepare(tokens[0], parser, tokens[1:])

@@ -8,8 +8,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.fleet_text import unconfirmed
-from paddle_flags.cli.foreign import Report, cut, show, show_errors, show_problems
+from paddle_flags.cli.fleet_text import confirmation_lines
+from paddle_flags.cli.foreign import Report, shorten, show, show_errors, show_problems
 from paddle_flags.fleet._mirror import Mirror, repeat
 from paddle_flags.fleet._operate import UnconfirmedError
 from paddle_flags.fleet._record import changes_text
@@ -27,7 +27,7 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
     one = Mirror(url, options.arguments[0], options.timeout, options.confirm)
 
     def turn() -> None:
-        made = one.turn()
+        made = one.copy_changes()
         if made is not None:
             revision, record = made
             show(_line(revision, changes_text(record), record.changes, options))
@@ -40,7 +40,7 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
             return Report()
         return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem))
     except UnconfirmedError as error:
-        return Report(problems=unconfirmed(error), status=1)
+        return Report(problems=confirmation_lines(error), status=1)
     finally:
         one.close()
 
@@ -55,7 +55,7 @@ def _until_signal(work: Callable[[], object]) -> Report:
 
 def _line(revision: int, text: str, changes: Sequence[Change], options: argparse.Namespace) -> str:
     if not options.json:
-        return f"revision {revision}: {cut(text, 300)}"
+        return f"revision {revision}: {shorten(text, 300)}"
     return json.dumps({"revision": revision, "changes": [each._asdict() for each in changes]})
 
 
@@ -63,6 +63,6 @@ def _show_problem(problem: FlagError | None) -> None:
     if problem is None:
         show_errors("all is well again")
     elif isinstance(problem, UnconfirmedError):
-        show_problems(*unconfirmed(problem))
+        show_problems(*confirmation_lines(problem))
     else:
         show_problems(str(problem))

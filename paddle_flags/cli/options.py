@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
@@ -15,6 +14,8 @@ from paddle_flags._input.options import Options
 from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
+    import argparse
+
     from paddle_flags.cli.line import Line
     from paddle_flags.cli.parser import Parser
 
@@ -31,11 +32,6 @@ def _program() -> str:
 
 
 PROGRAM = _program()
-
-_COMMON = (
-    "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]",
-    "[--env-ignore-empty] [--env-files] [--env-flags VARIABLE]",
-)
 
 NO_ARGUMENT = ": expected no argument"  # in messages of C
 
@@ -139,64 +135,3 @@ def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
 
 
 SECRET = "is not shown, as it may be a part of a secret"
-
-
-def add_command(
-    main_parser: Parser, name: str, summary: str, use: str, example: str, *, modules: bool = False
-) -> Parser:
-    """Add a command that loads plugins, and with `modules` imports those, and takes their flags."""
-    indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
-    more = " ".join(["[-m MODULE]..."] * modules + [use] * bool(use))
-    parser = main_parser.add_command(
-        name,
-        summary,
-        usage=f"{PROGRAM} {name} " + indent.join([*_COMMON, *more.splitlines()]),
-        epilog="Options, flags and names may come in any order.\n\n"
-        f"example:\n  {PROGRAM} {example}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "-p",
-        "--plugin",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="load a shared library; NAMESPACE=FILE loads it in a namespace; may be repeated",
-    )
-    if modules:
-        parser.add_argument(
-            "-m",
-            dest="module",
-            action="append",
-            default=[],
-            metavar="MODULE",
-            help="import a Python module that defines flags; may be repeated",
-        )
-    parser.add_argument(
-        "--config",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="read a configuration file: TOML, YAML, JSON or a flagfile; may be repeated",
-    )
-    parser.add_argument(
-        "--env-prefix",
-        metavar="PREFIX",
-        help="read flags from environment variables named PREFIX<flag>",
-    )
-    parser.add_argument(
-        "--env-ignore-empty",
-        action="store_true",
-        help="treat an empty variable as one that is not set",
-    )
-    parser.add_argument(
-        "--env-files",
-        action="store_true",
-        help="let PREFIX<flag>_FILE name a file with the value",
-    )
-    parser.add_argument(
-        "--env-flags",
-        metavar="VARIABLE",
-        help="read flags from this variable, written --name=value and separated by blanks",
-    )
-    return parser

@@ -10,7 +10,7 @@ from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
 
 class Parser(argparse.ArgumentParser):
@@ -39,10 +39,14 @@ class Parser(argparse.ArgumentParser):
         """Add an argument, as in argparse."""
         return self._record(super().add_argument(*names, **settings))
 
-    def exclusive(self) -> Callable[..., argparse.Action]:
-        """Return an `add_argument` for options of which a command line may have one."""
-        group = self.add_mutually_exclusive_group()
-        return lambda *names, **settings: self._record(group.add_argument(*names, **settings))
+    def add_options(self, table: Mapping[str, dict[str, Any]], *, exclusive: bool = False) -> None:
+        """Add options: names, separated by blanks, with the settings of argparse.
+
+        Of exclusive ones, a command line may have one.
+        """
+        add = self.add_mutually_exclusive_group().add_argument if exclusive else self.add_argument
+        for names, settings in table.items():
+            self._record(add(*names.split(), **settings))
 
     def _record(self, action: argparse.Action) -> argparse.Action:
         self.own_options.update(dict.fromkeys(action.option_strings, action))
@@ -138,6 +142,22 @@ class ShowVersion(argparse.Action):
         """Print the version and end the program."""
         print_text(str(self.const))
         sys.exit(0)
+
+
+def switch(text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option without a value."""
+    return {"action": "store_true", "help": text, **settings}
+
+
+def value(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option with a value."""
+    return {"metavar": metavar, "help": text, **settings}
+
+
+def values(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+    """Return the settings of an option that may be repeated."""
+    more = {"action": "append", "default": [], **settings}
+    return value(metavar, f"{text}; may be repeated", **more)
 
 
 def one_of(choices: Collection[str]) -> Callable[[str], str]:

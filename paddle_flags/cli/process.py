@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.batch import batch_of, matches, plain, raise_all, shown_value
+from paddle_flags.cli.batch import batch_of, matches, normalize_name, raise_together, shown_value
 from paddle_flags.cli.flag_text import (
     change_text,
     changes_table,
@@ -21,8 +21,8 @@ from paddle_flags.cli.flag_text import (
     time_text,
     units_of,
 )
-from paddle_flags.cli.foreign import Raw, Report, cut
-from paddle_flags.cli.processes import place_of
+from paddle_flags.cli.foreign import Raw, Report, shorten
+from paddle_flags.cli.processes import address_of_process
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
@@ -80,7 +80,7 @@ class _Readable(Target):
         flags = self._all_details()
         secret = [each["name"] for each in flags if is_sensitive(each)]
         if not self.options.json:
-            raise_all(
+            raise_together(
                 LiveError, [f"{n}: is sensitive, so its value is never shown" for n in secret]
             )
         texts = [str(each.get("text", "")) for each in flags]
@@ -111,7 +111,7 @@ class _Readable(Target):
                 raise
             except LiveError as error:
                 problems.append(str(error))
-        raise_all(LiveError, problems)
+        raise_together(LiveError, problems)
         return found
 
 
@@ -120,7 +120,7 @@ def _is_wanted(flag: Mapping[str, Any], patterns: list[str], options: argparse.N
     if not any(matches(name, patterns) for name in names):
         return False
     out_of_sight = "retired" in flag or "hidden" in flag.get("marks", ())
-    named = {plain(name) for name in names} & {plain(each) for each in patterns}
+    named = {normalize_name(name) for name in names} & {normalize_name(each) for each in patterns}
     return (
         (options.all or options.json or not out_of_sight or bool(named))
         and (not options.changed or is_changed(flag))
@@ -145,7 +145,7 @@ class Process(_Readable):
     def client(self) -> Client:
         """The client of the process, which is looked for only when it is used."""
         token = _token_from(self.options.token_file)
-        return Client(place_of(self.text), token=token, timeout=self.options.timeout)
+        return Client(address_of_process(self.text), token=token, timeout=self.options.timeout)
 
     def read(self) -> dict[str, Any]:
         """Return the process and its flags."""
@@ -256,11 +256,13 @@ class Process(_Readable):
             return f"{name}: is unsafe to change; add --confirm {name}"
         current = (problem.current or {}).get(name)
         if current is not None and kind == "conflict":
-            wanted = [e for each, e in expected.items() if plain(each) == plain(name)]
-            texts = [cut(shown_value(each)) for each in (current, *wanted)]
+            wanted = [
+                e for each, e in expected.items() if normalize_name(each) == normalize_name(name)
+            ]
+            texts = [shorten(shown_value(each)) for each in (current, *wanted)]
             return f"{name}: is " + ", expected ".join(texts)
         if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
-            return text + suggestion(plain(name), self._known_names)
+            return text + suggestion(normalize_name(name), self._known_names)
         return text
 
     @cached_property
@@ -341,7 +343,11 @@ class Attached(_Readable):
         """Return a flag with its history."""
         flags = self.read(history=True)["flags"]
         check_names([name], flags)
-        return next(dict(each) for each in flags if plain(name) in map(plain, names_of(each)))
+        return next(
+            dict(each)
+            for each in flags
+            if normalize_name(name) in map(normalize_name, names_of(each))
+        )
 
     def remarks(self, _document: Mapping[str, Any]) -> list[str]:
         """Return what could not be read."""

@@ -14,7 +14,6 @@ from paddle_flags._report.listing import flags_table
 from paddle_flags.cli.options import (
     PROGRAM,
     SECRET,
-    add_command,
     may_be_secret,
     set_flags,
     value_suggestion,
@@ -27,36 +26,6 @@ if TYPE_CHECKING:
     from paddle_flags.cli.line import Line
     from paddle_flags.cli.options import Action
     from paddle_flags.cli.parser import Parser
-
-
-def add(main_parser: Parser) -> None:
-    """Add the command to a command line."""
-    parser = add_command(
-        main_parser,
-        "run",
-        "run a script or module with plugins loaded and flags set; without one, list the flags",
-        "[--show] [--explain NAME]... [--allow-pending] [--flag=value]...\n"
-        "[SCRIPT | -m MODULE] [ARGUMENT]...",
-        "run -p libalpha.so --alpha_level=9 train.py data.txt",
-    )
-    parser.epilog = str(parser.epilog).replace(
-        "Options, flags and names may come in any order.",
-        "Options and flags may come in any order before SCRIPT or -m MODULE.\n"
-        "What follows is passed to the program.",
-    )
-    parser.add_argument("--show", action="store_true", help="list the flags when the program ends")
-    parser.add_argument(
-        "--explain",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="when the program ends, print why this flag has its value; may be repeated",
-    )
-    parser.add_argument(
-        "--allow-pending",
-        action="store_true",
-        help="keep values for flags that the program or its plugins define later",
-    )
 
 
 def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:

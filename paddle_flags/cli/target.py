@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.batch import raise_all
+from paddle_flags.cli.batch import raise_together
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.errors import FlagArgumentError
 
@@ -43,7 +43,7 @@ class Target:
         self.find = find
         """Returns another target that the command line names."""
 
-    def act(self, verb: str) -> Report:
+    def run_verb(self, verb: str) -> Report:
         """Do what a verb means."""
         method: Callable[[], Report] | None = getattr(self, f"do_{verb}", None)
         if method is None:
@@ -56,7 +56,7 @@ class Target:
             for each in self.no_options
             if each in given
         ]
-        raise_all(FlagArgumentError, problems)
+        raise_together(FlagArgumentError, problems)
         return method()
 
     def candidates(self) -> list[Mapping[str, Any]]:

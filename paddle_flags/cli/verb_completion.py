@@ -17,7 +17,7 @@ from paddle_flags._completion.answer import (
 )
 from paddle_flags.cli.candidates import options_of
 from paddle_flags.cli.resolve import open_target
-from paddle_flags.cli.verbs import VERBS, in_order
+from paddle_flags.cli.verbs import VERBS, put_options_first
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _parsed(parser: Parser, tokens: list[str]) -> argparse.Namespace:
     options = argparse.Namespace(verb=parser.get_default("verb"), token_file=None)
     for action in parser.own_options.values():
         setattr(options, action.dest, action.default)
-    ordered = in_order(parser, tokens)
+    ordered = put_options_first(parser, tokens)
     at = ordered.index("--") if "--" in ordered else len(ordered)
     for token in ordered[:at]:
         name, _, value = token.partition("=")

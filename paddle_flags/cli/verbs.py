@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import one_line
 from paddle_flags.cli.foreign import Report, print_report, show_problems
+from paddle_flags.cli.parser import switch, value, values
 from paddle_flags.cli.resolve import open_target
 from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
@@ -167,64 +168,52 @@ def _at_least_one(text: str) -> int:
     raise argparse.ArgumentTypeError(message)
 
 
-def _flag(text: str) -> dict[str, Any]:
-    return {"action": "store_true", "help": text}
-
-
-def _value(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
-    return {"metavar": metavar, "help": text, **settings}
-
-
-def _list(metavar: str, text: str) -> dict[str, Any]:
-    return _value(metavar, f"{text}; may be repeated", action="append", default=[])
-
-
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "--changed": _flag("only flags that aren't default"),
-    "--settable": _flag("only flags that can be changed"),
-    "--temporary": _flag("only temporary values"),
-    "--all": _flag("include hidden flags, as --json does"),
-    "--all-users": _flag("ask the processes of other users, too; only for root"),
-    "--attach": _value("PID", "in place of a target: read the memory of a process"),
-    "--unset": _list("NAME", "take back what was set from outside"),
-    "--file": _value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
-    "--for": _value(
+    "--changed": switch("only flags that aren't default"),
+    "--settable": switch("only flags that can be changed"),
+    "--temporary": switch("only temporary values"),
+    "--all": switch("include hidden flags, as --json does"),
+    "--all-users": switch("ask the processes of other users, too; only for root"),
+    "--attach": value("PID", "in place of a target: read the memory of a process"),
+    "--unset": values("NAME", "take back what was set from outside"),
+    "--file": value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
+    "--for": value(
         "TIME",
         "how long it lasts, such as 90s, 10m or 1h30m; of unset, only in a fleet",
         dest="duration",
     ),
-    "--reason": _value("TEXT", "why; everybody who watches sees it"),
-    "--dry-run": _flag("check everything, change nothing"),
-    "--expect": _list(
+    "--reason": value("TEXT", "why; everybody who watches sees it"),
+    "--dry-run": switch("check everything, change nothing"),
+    "--expect": values(
         "NAME=VALUE", "change nothing unless a flag has this value, or a fleet this revision"
     ),
-    "--confirm": _list("NAME", "an unsafe flag that is meant to be changed"),
-    "--role": _value("ROLE", "in a fleet: for members of a role, such as trainer"),
-    "--host": _value("HOST", "in a fleet: for members on a machine"),
-    "--member": _value("NAME", "in a fleet: for one member"),
-    "--wait": _value(
+    "--confirm": values("NAME", "an unsafe flag that is meant to be changed"),
+    "--role": value("ROLE", "in a fleet: for members of a role, such as trainer"),
+    "--host": value("HOST", "in a fleet: for members on a machine"),
+    "--member": value("NAME", "in a fleet: for one member"),
+    "--wait": value(
         "SECONDS",
         "in a fleet: wait at most so long for the answers of the members, and print them",
         type=_seconds,
     ),
-    "--force": _flag("in a fleet: don't ask its members first whether they would take the change"),
-    "--at-step": _value(
+    "--force": switch("in a fleet: don't ask its members first whether they would take the change"),
+    "--at-step": value(
         "N",
         "in a fleet: let all members take it when they begin step N, or none if one can't",
         type=_whole,
     ),
-    "--rank": _value("N", "its number among the members of its role", type=_whole),
-    "--name": _value("NAME", "its name in the fleet; by default made of role and rank"),
-    "--check": _value(
+    "--rank": value("N", "its number among the members of its role", type=_whole),
+    "--name": value("NAME", "its name in the fleet; by default made of role and rank"),
+    "--check": value(
         "N", "wait until N members have the same values, before it starts", type=_at_least_one
     ),
-    "--check-timeout": _value(
+    "--check-timeout": value(
         "SECONDS",
         "how long to wait for them; the default is 60",
         type=_seconds,
         default=60.0,
     ),
-    "--ttl": _value(
+    "--ttl": value(
         "SECONDS",
         "how long a member that has died counts as alive, up to twice that; the default is 10",
         type=_seconds,
@@ -236,33 +225,33 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "what becomes of it when the engine has not answered for that long: its values"
         " stay, are taken back, or it gets SIGTERM",
     },
-    "--tick-timeout": _value(
+    "--tick-timeout": value(
         "SECONDS",
         "how long a step waits for the decision on a change; the default is 60",
         type=_seconds,
         default=60.0,
     ),
-    "--no-preload": _flag("don't make a program serve its flags that doesn't do so itself"),
-    "--last": _value("N", "only the last N", type=_at_least_one),
-    "--reconnect": _flag(
+    "--no-preload": switch("don't make a program serve its flags that doesn't do so itself"),
+    "--last": value("N", "only the last N", type=_at_least_one),
+    "--reconnect": switch(
         "go on when the connection is lost, such as when the process is started again"
     ),
-    "--print": _flag("print the URL, start no browser") | {"dest": "print_only"},
-    "--idle": _value(
+    "--print": switch("print the URL, start no browser") | {"dest": "print_only"},
+    "--idle": value(
         "SECONDS",
         "end when no page was open for so long; the default is an hour",
         type=_seconds,
         default=3600.0,
     ),
-    "--once": _flag("do it once, and print what changed"),
-    "--json": _flag("write JSON"),
-    "--timeout": _value(
+    "--once": switch("do it once, and print what changed"),
+    "--json": switch("write JSON"),
+    "--timeout": value(
         "SECONDS",
         "how long to wait for an answer; the default is 10",
         type=_seconds,
         default=10.0,
     ),
-    "--token-file": _value(
+    "--token-file": value(
         "FILE",
         "the token for a gateway is the first line of this file; by default, that in the"
         " environment variable PADDLE_FLAGS_LIVE_TOKEN",
@@ -295,8 +284,7 @@ def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
     if verb.arguments:
         about = _ARGUMENTS[verb.arguments]
         parser.add_argument("arguments", nargs="*", default=[], metavar=verb.arguments, help=about)
-    for option in verb.options.split():
-        parser.add_argument(option, **_OPTIONS[option])
+    parser.add_options({option: _OPTIONS[option] for option in verb.options.split()})
     if "--attach" not in verb.options:  # refused with what can be done
         parser.add_argument("--attach", help=argparse.SUPPRESS)
     parser.set_defaults(verb=name, token_file=None)
@@ -336,9 +324,9 @@ def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> 
 def run(main_parser: Parser, tokens: list[str]) -> int:
     """Run the verb that the first token names; return the exit status."""
     parser = main_parser.commands[tokens[0]]
-    options = main_parser.parse_args([tokens[0], *in_order(parser, tokens[1:])])
+    options = main_parser.parse_args([tokens[0], *put_options_first(parser, tokens[1:])])
     try:
-        report = _act(VERBS[options.verb], options)
+        report = _run_verb(VERBS[options.verb], options)
     except FlagArgumentError as error:
         *others, last = error.errors
         show_problems(*map(str, others))
@@ -361,7 +349,7 @@ def _status_of(error: FlagError) -> int:
     return UNREACHABLE if isinstance(error, UnreachableError) else 1
 
 
-def _act(verb: Verb, options: argparse.Namespace) -> Report:
+def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
     """Do what the command line says."""
     arguments: list[str] = getattr(options, "arguments", [])
     if options.attach is not None and options.target is not None:  # there is no other target
@@ -381,7 +369,7 @@ def _act(verb: Verb, options: argparse.Namespace) -> Report:
         message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
         raise FlagArgumentError(message)
     _sort_arguments(options)
-    return target.act(options.verb)
+    return target.run_verb(options.verb)
 
 
 def _open_all(options: argparse.Namespace) -> Report:
@@ -415,7 +403,7 @@ def _sort_arguments(options: argparse.Namespace) -> None:
             raise FlagArgumentError(str(error)) from None
 
 
-def in_order(command: Parser, tokens: Sequence[str]) -> list[str]:
+def put_options_first(command: Parser, tokens: Sequence[str]) -> list[str]:
     """Return options first, each with its value in one token, then the rest: any order will do.
 
     A value may begin with a dash, as in `--expect level=-1` or `--reason -5%`.

@@ -44,7 +44,7 @@ def _lines(event: Event, patterns: list[str], units: Mapping[str, str]) -> list[
 
 
 def _line(change: dict[str, Any], units: Mapping[str, str]) -> str:
-    parts = [time_text(change["at"]), f"{change['name']}: {_what(change, units)}"]
+    parts = [time_text(change["at"]), f"{change['name']}: {_event_text(change, units)}"]
     who = who_text(change.get("who")) or change.get("place", "")
     by = ", ".join(filter(None, (change.get("source", ""), who)))
     parts += [f"({by})"] if by else []
@@ -55,7 +55,7 @@ def _line(change: dict[str, Any], units: Mapping[str, str]) -> str:
     return "  ".join(parts)
 
 
-def _what(change: dict[str, Any], units: Mapping[str, str]) -> str:
+def _event_text(change: dict[str, Any], units: Mapping[str, str]) -> str:
     kind = str(change["kind"])
     if kind == "value":
         return change_text(change, units)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, short
-from paddle_flags.fleet._flags import NEVER, Look, Steps, Values, cut_reason
+from paddle_flags.fleet._flags import NEVER, Steps, Traits, Values, cut_reason
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._role import AGENT, Options
@@ -139,15 +139,15 @@ class ProgramFlags:
             self._mark = mark_of(found)
             return self._listed
 
-    def look(self, names: Iterable[str]) -> dict[str, Look]:
+    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         listed = self._refresh()
-        return {name: self._look(listed[name]) for name in names if name in listed}
+        return {name: self._traits_of(listed[name]) for name in names if name in listed}
 
-    def _look(self, flag: dict[str, Any]) -> Look:
+    def _traits_of(self, flag: dict[str, Any]) -> Traits:
         marks = flag.get("marks", ())
         closed = bool(flag.get("frozen")) or (self._runs and "runtime" not in marks)
         validators = object()  # nobody says whether they are the same
-        return Look(str(flag["source"]), "sensitive" in marks, closed, validators)
+        return Traits(str(flag["source"]), "sensitive" in marks, closed, validators)
 
     def describe_missing(self, name: str) -> str:
         listed = self._refresh()
@@ -176,7 +176,7 @@ class ProgramFlags:
         return self._dropped
 
     def check(self, values: Values) -> str | None:
-        return self._give(values, {"dry_run": True}) if self._is_served else None
+        return self._send_values(values, {"dry_run": True}) if self._is_served else None
 
     def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         problem = None
@@ -186,13 +186,13 @@ class ProgramFlags:
             more = {"by": latest.by, "reason": latest.reason} if latest else {}
             if latest and latest.duration is not None:
                 more["until"] = int((latest.time + latest.duration) * 1000)
-            problem = self._give(values, more)
+            problem = self._send_values(values, more)
         if problem is None:
             self.values = dict(values)
             self._write_file(trail)  # also for children that the program starts later
         return problem
 
-    def _give(self, values: Values, more: dict[str, Any]) -> str | None:
+    def _send_values(self, values: Values, more: dict[str, Any]) -> str | None:
         texts = {n: {"text": e.value, "revision": e.revision} for n, e in values.items()}
         try:
             self.ask("fleet.apply", {"fleet": self._url, "values": texts, **more})
@@ -235,7 +235,7 @@ def _others(flag: dict[str, Any]) -> list[str]:
 
 
 class ProgramSteps(Steps):
-    """The steps of a program, which waits at a gate of its own."""
+    """The steps of a program, which waits at its own gate."""
 
     function = "pd_live_step"
 

@@ -126,7 +126,7 @@ class Barrier:
                 break
             self._clock.sleep(_POLL)
         found = [] if is_alike else _document.differences_of(self._with_details(documents))
-        lines += _document.shown_all(found)
+        lines += _document.difference_lines(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
         self._write(DIFFERENT, lines=lines, differences=_rows_of(found))

@@ -49,7 +49,7 @@ class ConfigMapStore(MemoryStore):
 
     def _do(self, method: str, *args: Any) -> Any:
         if method in ("last", "read", "wait", "base"):
-            self._look()
+            self._read_folder()
             return super()._do(method, *args)
         message = (
             "a ConfigMap is read-only: change it by kubectl; members and their "
@@ -58,7 +58,7 @@ class ConfigMapStore(MemoryStore):
         )
         raise self.error(message, ReadOnlyError)
 
-    def _look(self) -> None:
+    def _read_folder(self) -> None:
         end = time.monotonic() + self._timeout
         with self._lock:
             while True:

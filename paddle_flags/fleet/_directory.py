@@ -179,7 +179,7 @@ class DirectoryStore(Store):
     def _keep_alive(self, name: str) -> None:
         found = self._member(name)
         if found is None or not found.alive:
-            raise self._ended(name)
+            raise self._lease_error(name)
         os.utime(self._documents / name)
         self._renewed(name)
 
@@ -201,7 +201,7 @@ class DirectoryStore(Store):
         found = {}
         refresh(self._documents)
         with self._lock:
-            self._ages.look()
+            self._ages.start_round()
             for name in names:
                 path = self._documents / name
                 try:
@@ -362,7 +362,7 @@ class Ages:
         self._offset: float | None = None
         self._now: float | None = None
 
-    def look(self) -> None:
+    def start_round(self) -> None:
         """Begin a look at some or all members; it asks for the time at most once."""
         self._now = None
 

@@ -174,7 +174,7 @@ def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
     return f"it keeps revision {document.get('revision', 0)} of fleet {other}"
 
 
-def farewell(document: Document) -> bytes:
+def departed_document(document: Document) -> bytes:
     """Return what stays of the document of a member that leaves."""
     kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet", "time")
     return encode({**{each: document.get(each) for each in kept}, "left": True})
@@ -299,7 +299,7 @@ def _difference(name: str, held: Mapping[str, _Held]) -> Difference:
     return Difference(name, tuple(holders))
 
 
-def shown_all(found: list[Difference]) -> list[str]:
+def difference_lines(found: list[Difference]) -> list[str]:
     lines = [_shown(each) for each in found[:_MOST_SHOWN]]
     more = len(found) - _MOST_SHOWN
     return [*lines, f"and {more} more"] if more > 0 else lines

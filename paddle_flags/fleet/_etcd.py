@@ -85,7 +85,7 @@ class EtcdStore(Client):
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
-        watch: Stream | None = self._take(WATCH)
+        watch: Stream | None = self._acquire_connection(WATCH)
         number = watch.number if watch else 0
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
@@ -93,7 +93,7 @@ class EtcdStore(Client):
                 number, revision = self._head()
                 create = {"key": self._key("head"), "start_revision": str(revision + 1)}
                 watch = self._request(WATCH, {"create_request": create})[0]
-            elif (told := _told(watch, min(_WATCH, left))) is not None:
+            elif (told := _next_number(watch, min(_WATCH, left))) is not None:
                 number = max(number, told)
             else:
                 watch.close()
@@ -101,7 +101,7 @@ class EtcdStore(Client):
                 self.closed.wait(_PAUSE)  # a new one may end at once, too
         if watch is not None:
             watch.number = number
-            self._keep(WATCH, watch)
+            self._release_connection(WATCH, watch)
         return self.last() if is_old or number <= after else number
 
     def _base(self) -> tuple[int, bytes]:
@@ -129,7 +129,7 @@ class EtcdStore(Client):
             is_doubtful |= may_be_done
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        self._leases[name] = lease = self._grant(ttl)  # the one before ends by itself
+        self._leases[name] = lease = self._grant(ttl)  # the one before expires
         self._write(name, document, _put(self._mark(name), b"", lease))
 
     def _withdraw(self, name: str, document: bytes) -> None:
@@ -155,7 +155,7 @@ class EtcdStore(Client):
             for kv in self._ask("kv/range", {"key": self._mark(name)}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew(lease):
-            raise self._ended(name)
+            raise self._lease_error(name)
         self._long_lease()
 
     def _long_lease(self) -> str:
@@ -254,7 +254,7 @@ def _number(answer: Body) -> int:
     return max([0, *map(int, _values(answer))])
 
 
-def _told(stream: Stream, seconds: float) -> int | None:
+def _next_number(stream: Stream, seconds: float) -> int | None:
     """Return the number that a watch tells next, or 0; None if it has ended, or tells nothing."""
     try:
         result = json.loads(stream.next(seconds))["result"]

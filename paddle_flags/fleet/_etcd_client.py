@@ -2,7 +2,7 @@
 
 A request goes to the node that answered last. If that does not answer, the next nodes are asked,
 until the timeout of the store. So a request may happen twice, or after a call has ended: callers
-send only requests that show by themselves whether they have happened.
+send only requests whose result shows whether they have happened.
 
 Timeouts of urllib3 are for each read, and begin anew with each byte of a node that trickles. So the
 sockets have a deadline for a whole request. There is no lock that a forked child could inherit.
@@ -182,17 +182,17 @@ class Client(Store):
 
     def _forked(self) -> None:
         for place in list(self._idle):
-            while connection := self._take(place):
+            while connection := self._acquire_connection(place):
                 connection.close()  # a parent doesn't notice that
 
     _disconnect = _forked
 
-    def _take(self, place: object) -> Any:
+    def _acquire_connection(self, place: object) -> Any:
         with contextlib.suppress(IndexError):
             return self._idle[place].pop()
         return None
 
-    def _keep(self, place: object, connection: Any) -> None:
+    def _release_connection(self, place: object, connection: Any) -> None:
         """Keep a connection for any thread; that of gevent belongs to its own, and is closed."""
         monkey: Any = sys.modules.get("gevent.monkey")
         if monkey is None or not monkey.is_module_patched("socket"):
@@ -249,7 +249,7 @@ class Client(Store):
         headers = {**_HEADERS, "Authorization": self._token} if self._token else _HEADERS
         status, content = self._exchange(node, path, json.dumps(body).encode(), headers, end)
         self._has_worked = True
-        return self._judge(node, status, content) if isinstance(content, bytes) else content
+        return self._parse_answer(node, status, content) if isinstance(content, bytes) else content
 
     def _exchange(
         self, node: Node, path: str, body: bytes, headers: Mapping[str, str], end: float
@@ -270,11 +270,11 @@ class Client(Store):
         except BaseException:
             connection.close()
             raise
-        self._keep(node, connection)
+        self._release_connection(node, connection)
         return response.status, content
 
     def _connected(self, node: Node, end: float) -> _Connection:
-        while kept := self._take(node):
+        while kept := self._acquire_connection(node):
             if kept.is_connected:
                 return cast("_Connection", kept)
             kept.close()
@@ -288,7 +288,7 @@ class Client(Store):
                 raise ssl.SSLError(message) from error
         return made
 
-    def _judge(self, node: Node, status: int, content: bytes) -> Body:
+    def _parse_answer(self, node: Node, status: int, content: bytes) -> Body:
         try:
             body = json.loads(content)
         except ValueError:

@@ -41,7 +41,7 @@ class Answer(NamedTuple):
     """Names of flags that aren't defined, if it is pending."""
 
 
-class Look(NamedTuple):
+class Traits(NamedTuple):
     """What a member must know of a flag that is defined."""
 
     source: str  # of its value
@@ -128,7 +128,7 @@ class Flags(Protocol):
         """Return what other members may know of the flags; `key` is for sensitive ones."""
         ...
 
-    def look(self, names: Iterable[str]) -> dict[str, Look]:
+    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         """Return what is known of those that are defined."""
         ...
 

@@ -58,11 +58,11 @@ class Follower:
                 continue
             if not records:
                 break
-            self._news += [self._take(data) for data in records]
+            self._news += [self._follow_record(data) for data in records]
         if last is None or last < before:  # or another thread has read on meanwhile
             last = self.store.last()
             if last < before:
-                raise self._lost(f"ends with revision {last}")
+                raise self._lost_error(f"ends with revision {last}")
         news, self._news = self._news, []
         return news
 
@@ -79,10 +79,10 @@ class Follower:
         except CompactedError:
             return  # meanwhile: the next call reads that base
         if not records:
-            raise self._lost(f"ends with revision {self.store.last()}")
+            raise self._lost_error(f"ends with revision {self.store.last()}")
         self._check_fleet(_decode(records[0], self.state.revision).fleet)
 
-    def _take(self, data: bytes) -> Record:
+    def _follow_record(self, data: bytes) -> Record:
         record = _decode(data, self.state.revision + 1)
         self._check_fleet(record.fleet)
         self.state = self.state.after(record)
@@ -91,16 +91,16 @@ class Follower:
     def _read_base(self) -> None:
         number, data = self.store.base()
         if number <= self.state.revision:
-            raise self._lost(f"begins with revision {number + 1}")
+            raise self._lost_error(f"begins with revision {number + 1}")
         state = _base(data, number)
         self._check_fleet(state.fleet)
         self.state, self.base = state, number
 
     def _check_fleet(self, fleet: str) -> None:
         if self.state.fleet and fleet and fleet != self.state.fleet:
-            raise self._lost(f"is fleet {shown(fleet)}")
+            raise self._lost_error(f"is fleet {shown(fleet)}")
 
-    def _lost(self, now: str) -> StateLostError:
+    def _lost_error(self, now: str) -> StateLostError:
         before = f"revision {self.state.revision} of fleet {self.state.fleet!r} was read before"
         what = f"the engine has lost its state: it {now}, and {before}"
         return StateLostError(f"{self.store.url}: {what}")
@@ -120,7 +120,7 @@ class Follower:
             written = self._read_back(number, whole, error)
         if not written and not self._has(number, whole):
             return 0
-        self._news.append(self._take(data))
+        self._news.append(self._follow_record(data))
         if not self.state.question:  # whose answers somebody waits for
             with suppress(FleetError):  # the next writer does it
                 self.compact()

@@ -22,7 +22,7 @@ from paddle_flags._native import ffi, lib
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, short
-from paddle_flags.fleet._flags import Look, Steps, Values, cut_reason, text_in
+from paddle_flags.fleet._flags import Steps, Traits, Values, cut_reason, text_in
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._record import Record, text_of
@@ -229,7 +229,7 @@ class LocalFlags:
                 _add_facts(found, flag, key)
         return found.complete()
 
-    def look(self, names: Iterable[str]) -> dict[str, Look]:
+    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         runs = self.is_ticking or bool(lib.pd_startup_over())
         found = {}
         for name in names:
@@ -238,7 +238,7 @@ class LocalFlags:
                 info = flag._info()
                 closed = bool(info.frozen or (runs and not info.runtime))
                 definition = (info.generation, info.validators)
-                found[name] = Look(flag.source, bool(info.sensitive), closed, definition)
+                found[name] = Traits(flag.source, bool(info.sensitive), closed, definition)
         return found
 
     def describe_missing(self, name: str) -> str:
@@ -249,7 +249,7 @@ class LocalFlags:
         return f"{name}: was defined just now"
 
     def check(self, values: Values) -> str | None:
-        return self._give(values, lib.pd_config_check)
+        return self._call_with_values(values, lib.pd_config_check)
 
     def apply(
         self,
@@ -258,7 +258,7 @@ class LocalFlags:
         trail: Sequence[Values],
     ) -> str | None:
         global _given
-        problem = self._give(values, lib.pd_config_apply)
+        problem = self._call_with_values(values, lib.pd_config_apply)
         if problem is None:
             before, _given = _given, dict(values)
             self._report(before, about)
@@ -267,7 +267,7 @@ class LocalFlags:
     def count_dropped(self) -> int:
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
-    def _give(self, values: Values, function: Callable[..., int]) -> str | None:
+    def _call_with_values(self, values: Values, function: Callable[..., int]) -> str | None:
         config = new_config(lib.PD_SOURCE_FLEET)
         origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FLEET, "place": self._place})
         err = new_error()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
 from paddle_flags.fleet._document import documents_of
-from paddle_flags.fleet._flags import NEVER, Answer, Flags, Look, Values, text_in
+from paddle_flags.fleet._flags import NEVER, Answer, Flags, Traits, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
-from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, fold, tables_of
+from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, apply_batches, tables_of
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
-PAUSE_OF_ONE = 0.004  # seconds: 250 looks of all members in a second
+PAUSE_OF_ONE = 0.004  # seconds: 250 looks at all members in a second
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -34,7 +34,7 @@ class End(NamedTuple):
 
 
 def _needs_restart(names: list[str]) -> Answer:
-    return Answer(_flags.RESTART, f"{', '.join(names)}: has no attribute runtime")
+    return Answer(_flags.RESTART, f"{', '.join(names)}: isn't defined with runtime=True")
 
 
 class Member:
@@ -59,8 +59,8 @@ class Member:
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
         self._dropped = flags.count_dropped()
-        self._looks: dict[str, Look | None] = {}
-        self._judging: dict[str, Look] = {}  # the flags, as they are while batches are judged
+        self._traits: dict[str, Traits | None] = {}
+        self._checked: dict[str, Traits] = {}  # the flags, as they are while batches are checked
         self._fitting: dict[int, Values] = {}  # what they have taken, by revision
         self._fitting_as: object = None  # the definitions for which that holds
         self._is_without = False  # the values were taken back, since the engine is away
@@ -135,7 +135,7 @@ class Member:
             self._applied < self.state.changed
             or any(self.steps.is_reached(step) for _, step in self._awaited())
             or self._flags.count_dropped() != self._dropped
-            or self._look_up_flags() != self._looks
+            or self._find_traits() != self._traits
         )
 
     def _awaited(self) -> list[tuple[Record, int]]:
@@ -146,7 +146,7 @@ class Member:
             if batch.at_step is not None and batch.revision not in self._reached
         ]
 
-    def _look_up_flags(self) -> dict[str, Look | None]:
+    def _find_traits(self) -> dict[str, Traits | None]:
         """Return which flags of the state are defined; of those whose values wait, more."""
         names: set[str] = set()
         waiting: set[str] = set()
@@ -156,8 +156,8 @@ class Member:
             answer = self.answers.get(batch.revision)
             if answer and answer.state in (_flags.HELD, _flags.PENDING):
                 waiting |= changed
-        looks = self._flags.look(names)
-        return {name: look if name in waiting else None for name, look in looks.items()}
+        traits = self._flags.find_traits(names)
+        return {name: each if name in waiting else None for name, each in traits.items()}
 
     # ---- Values ----
 
@@ -167,18 +167,18 @@ class Member:
                 if self.steps.is_reached(step):
                     self._reached[batch.revision] = self.steps.last or 0
             self._note_ends()
-            verdicts, why = self._give_values()
+            verdicts, why = self._apply_values()
             if why is not None:  # what fitted doesn't any more: the program's rules are others
                 self._fitting_as = None
-                verdicts, why = self._give_values()
+                verdicts, why = self._apply_values()
             self._dropped = self._flags.count_dropped()
             self._applied = self.state.changed
             self._renew_answers(verdicts, why)
-            self._looks = self._look_up_flags()
+            self._traits = self._find_traits()
 
-    def _give_values(self) -> tuple[list[Verdict], str | None]:
+    def _apply_values(self) -> tuple[list[Verdict], str | None]:
         """Give the program what the log says; return the verdicts, and why it refuses."""
-        values, verdicts = self._fold()
+        values, verdicts = self._compute_values()
         closed = {n: each for n, each in self.values.items() if n in self._closed_since}
         if self._is_without:
             values = closed
@@ -190,22 +190,22 @@ class Member:
         trail = [each.values for each in verdicts]
         return verdicts, self._flags.apply(values, news[0] if news else None, trail)
 
-    def _fold(self, *more: Record) -> tuple[Values, list[Verdict]]:
+    def _compute_values(self, *more: Record) -> tuple[Values, list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
-        self._judging = self._flags.look(names | self.values.keys())
-        for name, look in self._judging.items():
-            if look.closed:
+        self._checked = self._flags.find_traits(names | self.values.keys())
+        for name, each in self._checked.items():
+            if each.closed:
                 self._closed_since.setdefault(name, self._applied)
             else:
                 self._closed_since.pop(name, None)
-        definitions = {n: (look.definition, look.closed) for n, look in self._judging.items()}
+        definitions = {n: (each.definition, each.closed) for n, each in self._checked.items()}
         now = (definitions, self._flags.count_dropped())
         known = self._fitting if now == self._fitting_as else {}
         self._fitting = {b.revision: known[b.revision] for b in batches if b.revision in known}
         self._fitting_as = now
-        return fold(batches, self.selected, self._judge)
+        return apply_batches(batches, self.selected, self._check_batch)
 
     def withhold_values(self, *, withheld: bool) -> None:
         """Take the values of the fleet back from flags that can change, or give them again."""
@@ -216,17 +216,17 @@ class Member:
     def _is_current(self, batch: Record) -> bool:
         return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
-    def _judge(self, batch: Record, wanted: Values) -> Answer | None:
+    def _check_batch(self, batch: Record, wanted: Values) -> Answer | None:
         """Return why the program can't have these values, which a batch brings.
 
-        What fits once fits until a definition changes; what doesn't is judged at each look.
+        What fits once fits until a definition changes; what doesn't is checked at each look.
         """
-        looks, names = self._judging, {each.name for each in batch.changes}
-        closed = {name for name, look in looks.items() if look.closed}
+        traits, names = self._checked, {each.name for each in batch.changes}
+        closed = {name for name, each in traits.items() if each.closed}
         if not closed and self._fitting.get(batch.revision) == wanted:
             return None
-        given = sorted(names & wanted.keys() & looks.keys())
-        secret = ", ".join(name for name in given if looks[name].sensitive)
+        given = sorted(names & wanted.keys() & traits.keys())
+        secret = ", ".join(name for name in given if traits[name].sensitive)
         if secret:
             why = f"{secret}: is sensitive, and a fleet publishes values"
             return Answer(_flags.REJECTED, why)
@@ -282,7 +282,7 @@ class Member:
             answer = self.answers.get(batch.revision)
             if answer is not None and answer.state not in _flags.GOOD and not keys <= later:
                 found.add(batch.revision)
-            later |= keys if batch.lasts else set()
+            later |= keys if batch.is_lasting else set()
         return sorted(found, reverse=True)
 
     def _answer_for(self, batch: Record) -> Answer:
@@ -296,11 +296,11 @@ class Member:
     def _find_effect(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
-        looks = self._flags.look(names) if names else {}
-        holding = [f"{n} by {look.source}" for n, look in looks.items() if look.source in _ABOVE]
+        traits = self._flags.find_traits(names) if names else {}
+        holding = [f"{n} by {each.source}" for n, each in traits.items() if each.source in _ABOVE]
         if holding:
             return Answer(_flags.HELD, ", ".join(holding))
-        missing = tuple(name for name in names if name not in looks)
+        missing = tuple(name for name in names if name not in traits)
         if not missing:
             return Answer(_flags.APPLIED)
         why = "; ".join(self._flags.describe_missing(name) for name in missing)
@@ -399,17 +399,17 @@ class Member:
         self._peers = next((each.peers for each in reversed(news) if each.peers), self._peers)
         for record in news:
             if record.kind == ASK and record.dry_run:
-                self.answers[record.revision] = self._judge_question(record)
+                self.answers[record.revision] = self._answer_question(record)
         question = self.state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
             patience = question.patience + self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
             self._asked = (question.revision, self._clock.now() + patience)
-            self.answers[question.revision] = self._judge_question(question)
+            self.answers[question.revision] = self._answer_question(question)
         self.set_gate()
 
-    def _judge_question(self, question: Record) -> Answer:
+    def _answer_question(self, question: Record) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
         if not self.selected.is_concerned(question.changes):
             return Answer(_flags.ACCEPTED)
@@ -417,7 +417,7 @@ class Member:
             why = self.steps.close(question.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
-        values, verdicts = self._fold(question)
+        values, verdicts = self._compute_values(question)
         answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 

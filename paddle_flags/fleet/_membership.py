@@ -162,14 +162,14 @@ class Membership:
         pid, process = other.get("pid", 0), other.get("process")
         if other.get("host") != self.host or pid in (0, os.getpid(), self._published.get("pid")):
             return
-        if process and _role.process_of(pid) == process:  # else this is the successor of one killed
+        if process and _role.process_stamp(pid) == process:  # else it succeeds one that was killed
             what = f"{self.name} is a member already, process {pid} of this machine"
             raise FleetError(f"{self.url}: {what}; give another name or rank")
 
     def leave(self) -> None:
         """Be no member any longer; the values stay, and don't change.
 
-        It takes two seconds at most, also if the engine hangs: then the lease ends by itself.
+        It takes two seconds at most, also if the engine hangs: then the lease expires.
         """
         if self.left:
             return
@@ -186,10 +186,10 @@ class Membership:
                 us, who = self._published, ("host", "pid", "process")
                 there = _document.document_of(self.store, self.name) if us else None
                 has_successor = there and any(there.get(each) != us[each] for each in who)
-                if us and not has_successor:  # whom a farewell would hide
-                    self.store.withdraw(self.name, _document.farewell(us))
+                if us and not has_successor:  # whom this would hide
+                    self.store.withdraw(self.name, _document.departed_document(us))
         except (FleetError, OSError):
-            pass  # the lease ends by itself
+            pass  # the lease expires
         finally:
             self.store.close()
             self._has_left = True
@@ -320,11 +320,11 @@ class Membership:
         texts.update({f"${name}": value for name, value in variables.items()})
         return {
             "version": 2,
-            **_some(self, "name", "role", "rank", "world", "host"),
+            **_fields_of(self, "name", "role", "rank", "world", "host"),
             "pid": self._flags.pid,
-            "process": _role.process_of(self._flags.pid),
+            "process": _role.process_stamp(self._flags.pid),
             "tick_timeout": self._options.tick_timeout,
-            **_some(state, "revision", "changed", "fleet"),
+            **_fields_of(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
             "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
             "counting": member.list_counted(),
@@ -332,7 +332,7 @@ class Membership:
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
             "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
-            **_some(facts, "sensitive", "unsafe", "aliases", "defaults"),
+            **_fields_of(facts, "sensitive", "unsafe", "aliases", "defaults"),
             "standing": member.list_untaken(),
             "problem": self.problem,
             "check": {"round": self._round, "expect": self._expect} if self._round else {},
@@ -430,5 +430,5 @@ class Membership:
             raise TickTimeoutError(f"{self.url}: step {step}: {asked} {what}")
 
 
-def _some(thing: object, *names: str) -> dict[str, Any]:
+def _fields_of(thing: object, *names: str) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}

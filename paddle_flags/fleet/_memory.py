@@ -64,7 +64,7 @@ class MemoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
             raise self._replaced(first)
-        return list(_some((record, record) for record in self._log[first - self._stored[0] - 1 :]))
+        return list(_limit((record, record) for record in self._log[first - self._stored[0] - 1 :]))
 
     def _base(self) -> tuple[int, bytes]:
         return self._stored
@@ -81,7 +81,7 @@ class MemoryStore(Store):
     def _keep_alive(self, name: str) -> None:
         document, ttl, end = self._by_name.get(name, _NOBODY)
         if end <= self._clock():
-            raise self._ended(name)
+            raise self._lease_error(name)
         self._announce(name, document, ttl)
 
     def _member(self, name: str) -> StoredMember | None:
@@ -96,10 +96,10 @@ class MemoryStore(Store):
     def page(self, after: str) -> list[tuple[str, bytes, bool]]:
         """Return the members behind a name; all there are or some, and none at the end."""
         behind = ((name, each) for name, each in self.members().items() if name > after)
-        return list(_some((each.document, (name, *each)) for name, each in behind))
+        return list(_limit((each.document, (name, *each)) for name, each in behind))
 
 
-def _some(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
+def _limit(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
     """Return things until the data that is counted for them is enough for one answer."""
     size = 0
     for data, thing in found:

@@ -2,7 +2,7 @@
 
 What the source has, the target has, in the name of the mirror; what the target has in the name of
 the mirror and the source hasn't is unset. So a mirror that starts again needs to remember nothing.
-Values that end by themselves don't count: one of an operator hides the mirrored one until it ends.
+Values that expire don't count: one of an operator hides the mirrored one until it ends.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def mirror(
     such as `etcd://10.0.0.5:2379/job42`. Each flag that the source has gets its value in the
     target, for the same members, as a change by the address of the source; a flag that the source
     no longer has is unset. If an operator changes such a flag, it is set back; a value for some
-    time holds until it ends. Values of the source that end by themselves are left out, and those
+    time holds until it ends. Values of the source that expire are left out, and those
     for a step take effect at once.
 
     Run it in a side-car process. `confirm` names the unsafe flags that are meant, as in
@@ -61,7 +61,7 @@ def mirror(
     """
     one = Mirror(source, target, timeout, tuple(confirm))
     try:
-        repeat(one.turn, stop or threading.Event(), on_problem)
+        repeat(one.copy_changes, stop or threading.Event(), on_problem)
     finally:
         one.close()
 
@@ -69,7 +69,7 @@ def mirror(
 def repeat(turn: Callable[[], object], stop: threading.Event, on_problem: OnProblem | None) -> None:
     """Make turns, with a pause behind each, until `stop` is set.
 
-    An engine that is away is waited for. Any other error is raised before the first turn that
+    It waits for an unreachable engine. Any other error is raised before the first turn that
     succeeds: then a person is there, or a supervisor that shows it.
     """
     report = on_problem or (lambda _: None)
@@ -114,7 +114,7 @@ class Mirror:
         self._source.store.close()
         self._target.store.close()
 
-    def turn(self) -> tuple[int, Record] | None:
+    def copy_changes(self) -> tuple[int, Record] | None:
         """Make the target what it should be; return the change, or None if there was none.
 
         Nothing is compared unless the source has changed, or somebody else the target: two mirrors,

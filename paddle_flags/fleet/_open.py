@@ -58,7 +58,7 @@ class Url:
         """Return the options with defaults for those that are missing; refuse unknown ones."""
         for name in self.options:
             if name not in known:
-                self.refuse(f"unknown option {name}{_meant(name, known)}")
+                self.refuse(f"unknown option {name}{_suggestion(name, known)}")
         return {**known, **self.options}
 
     def poll(self, default: float) -> float:
@@ -115,7 +115,7 @@ def _host(text: str, shown: str) -> tuple[str, int | None]:
     return found[1].strip("[]"), port
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     return f"{nearest(name, known) or ';'} expected one of {', '.join(sorted(known))}"
 
 
@@ -134,7 +134,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
         raise FlagTypeError(message)
     place = split(url)
     if place.scheme not in ENGINES:
-        place.refuse(f"unknown scheme {place.scheme}{_meant(place.scheme, ENGINES)}")
+        place.refuse(f"unknown scheme {place.scheme}{_suggestion(place.scheme, ENGINES)}")
     module, name, extra = ENGINES[place.scheme]
     try:
         engine = getattr(importlib.import_module(f"{_HERE}.{module}"), name)

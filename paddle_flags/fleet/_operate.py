@@ -129,7 +129,7 @@ class Operator:
             why = self._gather(found, asked.id, patience)
             found = found._replace(is_checked=bool(found.answers or found.silent))
             return found if record.dry_run else self._decide(found, why)
-        except BaseException:  # Ctrl+C, and an engine that is away: the members wait for a decision
+        except BaseException:  # Ctrl+C, and an unreachable engine: the members wait for a decision
             with suppress(FleetError):
                 self._follower.catch_up()  # it may be there although its revision isn't known
                 question = self._state.question
@@ -228,7 +228,7 @@ class Operator:
             question = self._state.question
             is_closed = not dry_run and (not question or question.id != asked)
             if is_closed and self._clock.now() < end:  # later, the answers say more
-                return self._fate_of(found.revision)
+                return self._verdict_on(found.revision)
             self._pause()
 
     def _decide(self, found: Outcome, why: str) -> Outcome:
@@ -243,12 +243,12 @@ class Operator:
             made = self._write_decision(Record(CHANGE, of=question, by=by, peers=self._count))
             if made:
                 return self._wait(found._replace(revision=made, verdict=COMMITTED))
-            why = self._fate_of(question)
+            why = self._verdict_on(question)
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
         error.outcome = found._replace(verdict=f"aborted: {why}")
         raise error
 
-    def _fate_of(self, question: int) -> str:
+    def _verdict_on(self, question: int) -> str:
         """Return why somebody else has aborted a question."""
         steps = (each for each in history_of(self._follower.log()) if each.revision == question)
         verdict = next((each.verdict for each in steps), None)

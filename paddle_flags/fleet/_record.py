@@ -17,7 +17,7 @@ from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.live._documents import fault_of
+from paddle_flags.live._documents import find_invalid_field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,8 +77,8 @@ class Record(NamedTuple):
     """Its number in the log, if it was read there."""
 
     @property
-    def lasts(self) -> bool:
-        """Whether what it changes neither ends by itself nor waits for a step."""
+    def is_lasting(self) -> bool:
+        """Whether what it changes neither expires nor waits for a step."""
         return self.duration is None and self.at_step is None
 
 
@@ -148,7 +148,9 @@ def known_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that have the form that they should."""
     if not isinstance(fields, dict):
         return {}
-    return {n: fields[n] for n in form.keys() & fields if fault_of(fields[n], form[n]) is None}
+    return {
+        n: fields[n] for n in form.keys() & fields if find_invalid_field(fields[n], form[n]) is None
+    }
 
 
 def check_change(change: Change) -> Change:

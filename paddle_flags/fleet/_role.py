@@ -25,7 +25,7 @@ _BIGGEST_RANK = (1 << 31) - 1
 AGENT = "PADDLE_FLAGS_FLEET_AGENT"  # in which an agent says which member its program is
 
 
-class Place(NamedTuple):
+class ProcessIdentity(NamedTuple):
     """A process in its job; None: nothing says it."""
 
     role: str | None
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     world: int | None  # how many processes the job has, all roles together
 
 
-def place_of(environment: Mapping[str, str] | None = None) -> Place:
+def identify_process(environment: Mapping[str, str] | None = None) -> ProcessIdentity:
     """Return what Paddle's variables say, and then those of torchrun and others.
 
     The rank of a parameter server is its place in the list of servers.
@@ -50,7 +50,7 @@ def place_of(environment: Mapping[str, str] | None = None) -> Place:
     world = None if trainers is None else trainers + len(servers)
     if rank is None and role != "pserver":
         rank = _number(env, "RANK")
-    return Place(role, rank, _number(env, "WORLD_SIZE") if world is None else world)
+    return ProcessIdentity(role, rank, _number(env, "WORLD_SIZE") if world is None else world)
 
 
 def _number(env: Mapping[str, str], name: str) -> int | None:
@@ -66,7 +66,7 @@ def host_name() -> str:
     return storable(socket.gethostname() or "localhost")
 
 
-def process_of(pid: int) -> str:
+def process_stamp(pid: int) -> str:
     """Return what tells a process from all others that have its number; "" if it doesn't run.
 
     That is the boot of the machine, and the moment since then at which it began. One that has
@@ -118,15 +118,15 @@ def options_of(
         if text is not None:
             check_text(parameter, text)
     check_count("rank", rank, _BIGGEST_RANK)
-    place = place_of()
-    role = place.role if role is None else role
-    rank = place.rank if rank is None else rank
+    identity = identify_process()
+    role = identity.role if role is None else role
+    rank = identity.rank if rank is None else rank
     name = check_name(name_for(role, rank) if name is None else name)
     key = os.environ.get("PADDLE_FLAGS_FLEET_KEY") if key is None else key
     if not isinstance(key, (str, bytes, type(None))):
         raise FlagTypeError(f"key: expected text or bytes, not {type(key).__name__}")
     data = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
-    options = Options(name, role, rank, place.world, *others)._replace(key=data or None)
+    options = Options(name, role, rank, identity.world, *others)._replace(key=data or None)
     check_seconds("ttl", options.ttl, needed=True)
     check_seconds("tick_timeout", options.tick_timeout, needed=True)
     check_choice("on_lost", options.on_lost, ("keep", "default", "exit"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.fleet import _json, _record
 from paddle_flags.fleet._record import ABORT, ASK, CHANGE, END, Change, Record
 from paddle_flags.fleet._store import FleetError
-from paddle_flags.live._documents import fault_of
+from paddle_flags.live._documents import find_invalid_field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -41,7 +41,7 @@ class State:
         question, revision = self.question, self.revision + 1
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
         if record.kind == END:
-            return _ended(then, record.of)
+            return _without_ended(then, record.of)
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
@@ -56,11 +56,11 @@ def _changed(state: State, made: Record) -> State:
     needed = {name: getattr(made, name) for name in _NEEDED}
     batches = (*state.batches, Record(CHANGE, revision=state.revision, **needed))
     if state.revision // _TIDY != state.changed // _TIDY:
-        batches = _kept(batches)
+        batches = _drop_superseded(batches)
     return replace(state, batches=batches, question=None, changed=state.revision)
 
 
-def _ended(state: State, revision: int) -> State:
+def _without_ended(state: State, revision: int) -> State:
     kept = tuple(
         each for each in state.batches if each.revision != revision or each.duration is None
     )
@@ -68,7 +68,7 @@ def _ended(state: State, revision: int) -> State:
     return replace(state, batches=kept, changed=changed)
 
 
-def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
+def _drop_superseded(batches: tuple[Record, ...]) -> tuple[Record, ...]:
     """Return those that may still have an effect."""
     lasting: Counter[tuple[str, str]] = Counter()
     later: Counter[tuple[str, str]] = Counter()
@@ -78,7 +78,7 @@ def _kept(batches: tuple[Record, ...]) -> tuple[Record, ...]:
         if any(lasting[key] < _DEEP and later[key] < _DEEPEST for key in keys):
             found.append(batch)
         later.update(keys)
-        if batch.lasts:
+        if batch.is_lasting:
             lasting.update(keys)
     return tuple(reversed(found))
 
@@ -120,7 +120,7 @@ def tables_of(batches: Iterable[Record]) -> Tables:
 
 
 def entries_of(state: State, *, lasting: bool = True) -> dict[tuple[str, str], Entry]:
-    """Return entries by selector and name; without what ends by itself, if `lasting`."""
+    """Return entries by selector and name; without what expires, if `lasting`."""
     kept = [each for each in state.batches if not lasting or each.duration is None]
     tables = tables_of(kept).items()
     return {(on, name): entry for on, table in tables for name, entry in table.items()}
@@ -158,12 +158,12 @@ class Verdict(NamedTuple):
     values: dict[str, Entry]  # what the member has after it
 
 
-def fold(
-    batches: Iterable[Record], selected: Selected, judge: Callable[[Record, dict[str, Entry]], Any]
+def apply_batches(
+    batches: Iterable[Record], selected: Selected, check: Callable[[Record, dict[str, Entry]], Any]
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
-    Each is judged as a whole, on what those before it have given: `judge` returns why the member
+    Each is judged as a whole, on what those before it have given: `check` returns why the member
     can't have these values, or None.
     """
     tables: Tables = {}
@@ -174,7 +174,7 @@ def fold(
             continue
         after = with_batch(tables, batch)
         wanted = selected.values(after)
-        why = judge(batch, wanted) if wanted != values else None
+        why = check(batch, wanted) if wanted != values else None
         if why is None:
             tables, values = after, wanted
         verdicts.append(Verdict(batch, why, values))
@@ -196,7 +196,7 @@ class Step(NamedTuple):
     temporary change `record.of`; None: it waits for its decision."""
 
     @property
-    def holds(self) -> bool:
+    def is_in_effect(self) -> bool:
         """Whether it took effect."""
         return self.verdict in (COMMITTED, ENDED)
 
@@ -240,7 +240,7 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     """Return the state of JSON; raise FleetError if it isn't one, or of another revision."""
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         fields = _json.read(data)
-        if fault_of(fields, _FORM) is None and revision in (None, fields["revision"]):
+        if find_invalid_field(fields, _FORM) is None and revision in (None, fields["revision"]):
             batches = tuple(map(_record.record_of, fields["batches"]))
             return State(fields["revision"], fields["changed"], fields["fleet"], batches)
     raise FleetError(f"{what}: expected the values of a fleet, as paddle_flags writes them")

@@ -95,7 +95,7 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
 
 
 def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
-    fate, why = _fate(document, state, log)
+    fate, why = _member_state(document, state, log)
     is_here = fate not in ABSENT
     answers = document["answers"] if is_here else {}
     standing = document.get("standing", ())
@@ -106,7 +106,7 @@ def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step
     return MemberStatus(name, fate, *who, pid, revision, step, why, answers, problems)
 
 
-def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
+def _member_state(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[str, str]:
     """Return the state of a member, and why; it is late by the age of what it hasn't read."""
     revision = document.get("revision", 0)
     if document.get("left"):
@@ -117,7 +117,7 @@ def _fate(document: Mapping[str, Any], state: State, log: list[Step]) -> tuple[s
         return LOST, problem
     if revision >= state.changed:
         return CURRENT, ""
-    unread = next((step for step in log if step.revision > revision and step.holds), None)
+    unread = next((step for step in log if step.revision > revision and step.is_in_effect), None)
     age = time.time() - unread.record.time if unread else 0.0
     why = f"has read revision {revision} of {state.changed}"
     if abs(age) <= _SOON:
@@ -163,7 +163,7 @@ class Seen(NamedTuple):
 
 
 class View:
-    """Looks at the fleet on a thread of its own, which exists only while somebody asks.
+    """Looks at the fleet on its own thread, which exists only while somebody asks.
 
     Whoever asks gets what was seen last, and never waits for the engine.
     """
@@ -179,7 +179,7 @@ class View:
         self._runs = False
         self._follower: Follower | None = None
 
-    def look(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
+    def refresh(self, *, wait: float = 0.0, linger: float = 0.0) -> Seen | None:
         """Return what was seen last, and look again, for `linger` seconds.
 
         None: nothing was seen yet, though it was waited for `wait` seconds.

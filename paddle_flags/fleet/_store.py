@@ -70,7 +70,7 @@ class Store:
     Each raises UnreachableError if the engine does not answer within the timeout of the store, and
     ReadOnlyError if it may not write. A call that raised UnreachableError may have happened, now or
     a little later: `append` is therefore read back by its callers. A store that was made before a
-    fork is usable in the child; it opens connections of its own there.
+    fork is usable in the child; it opens its own connections there.
 
     An engine is made of a `Url` and a timeout in seconds. It implements `_last`, `_create`,
     `_read`, `_base`, `_rebase`, `_announce`, `_keep_alive`, `_member` and `_members`, whose
@@ -235,7 +235,7 @@ class Store:
     def _replaced(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)
 
-    def _ended(self, name: str) -> FleetError:
+    def _lease_error(self, name: str) -> FleetError:
         return self.error(f"the lease of member {name} has ended", LeaseError)
 
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from paddle_flags.fleet._open import Url
 
-_CONNECT = 60.0  # seconds of the first call: a name server that is away costs 5 seconds or more
+_CONNECT = 60.0  # seconds of the first call: an unreachable name server costs 5 seconds or more
 _AT_ONCE = 64  # keys of one call
 _LEAVE = 1.0  # seconds that a store waits for its threads when it is closed
 _OLDEST = (2, 4)  # of torch; others have no `check`, or end the process when a record is long
@@ -71,7 +71,7 @@ def _machine() -> str:
 MACHINE = _machine()
 
 
-class _Look(NamedTuple):
+class _Sighting(NamedTuple):
     """What a reader has seen of a member."""
 
     beat: bytes
@@ -104,7 +104,7 @@ class TcpStore(Store):
         self._poll = url.poll(self._poll)
         self._known = 0  # the last record that this store has seen
         self._names: set[str] = set()  # that are stored
-        self._looks: dict[str, _Look] = {}
+        self._looks: dict[str, _Sighting] = {}
         self._forked()
 
     def _forked(self) -> None:
@@ -208,7 +208,7 @@ class TcpStore(Store):
         self._write(name, b"%s %r\n%s" % (_random(), ttl, document))
 
     def _withdraw(self, name: str, document: bytes) -> None:
-        self._write(name, _ended(document))
+        self._write(name, _mark_ended(document))
 
     def _write(self, name: str, text: bytes) -> None:
         self._set(f"of/{name}", text)
@@ -220,14 +220,14 @@ class TcpStore(Store):
 
     def _keep_alive(self, name: str) -> None:
         if not self._has(f"of/{name}") or self._look_at([name]).get(name, (b"", False))[1] is False:
-            raise self._ended(name)
+            raise self._lease_error(name)
         self._renew(name)
 
     def _renew(self, name: str) -> None:
         now = time.monotonic()
         beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random())
         self._set(f"by/{name}", beat)
-        self._looks[name] = _Look(beat, now, sure=True)
+        self._looks[name] = _Sighting(beat, now, sure=True)
 
     def _member(self, name: str) -> StoredMember | None:
         return self._stored([name]).get(name) if self._has(f"of/{name}") else None
@@ -268,13 +268,13 @@ class TcpStore(Store):
         if look is None or look.beat != beat:
             is_here = look is None and machine == MACHINE != "-"
             since = min(now, float(clock)) if is_here else now
-            look = self._looks[name] = _Look(beat, since, sure=is_here or look is not None)
+            look = self._looks[name] = _Sighting(beat, since, sure=is_here or look is not None)
         head, _, document = text.partition(b"\n")
         ttl, seen = float(head.split()[1]), now - look.since
         age = seen if look.sure else time.time() - float(date)
         is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
         if seen > ttl or (is_silent and age > ttl + _NEAR):
-            self._replace(f"of/{name}", text, _ended(document))
+            self._replace(f"of/{name}", text, _mark_ended(document))
             return False
         if look.sure or -_NEAR < age < ttl - _NEAR:
             return True
@@ -285,5 +285,5 @@ def _random() -> bytes:
     return uuid.uuid4().hex.encode()
 
 
-def _ended(document: bytes) -> bytes:
+def _mark_ended(document: bytes) -> bytes:
     return b"%s %r\n%s" % (_ENDED, time.time(), document)

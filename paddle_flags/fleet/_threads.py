@@ -40,7 +40,7 @@ def start_thread(function: Callable[[], object], name: str) -> None:
 
 
 def call_in_thread(function: Callable[[], Any], name: str) -> Future[Any]:
-    """Call a function in a thread of its own. Who waits for the result may give it up."""
+    """Call a function in its own thread. Who waits for the result may give it up."""
     future: Future[Any] = Future()
 
     def run() -> None:

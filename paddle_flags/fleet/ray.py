@@ -1,6 +1,6 @@
 """Flags in the tasks and actors of Ray.
 
-The engine `ray:///job` is a named, detached actor. It answers on a port of its own, as setup hooks
+The engine `ray:///job` is a named, detached actor. It answers on its own port, as setup hooks
 and forked children can call no methods. The port's address and a token are in the key-value store
 of Ray's head. Drivers make the actor if there is none, and workers wait for it. Ray restarts an
 actor that died, without its state.
@@ -97,7 +97,7 @@ def start(job: str = JOB, *, timeout: float = 60.0) -> str:
     return address(job)
 
 
-class Place(NamedTuple):
+class ActorAddress(NamedTuple):
     """Where the actor answers."""
 
     host: str
@@ -113,7 +113,7 @@ class FleetActor:
         """Serve, and say where."""
         host, token = ray.util.get_node_ip_address(), secrets.token_bytes(32)
         port = asyncio.run_coroutine_threadsafe(_serve(host, token), event_loop()).result()
-        place = Place(host, port, token, os.getpid())
+        place = ActorAddress(host, port, token, os.getpid())
         internal_kv._internal_kv_put(_KEY, msgpack.packb(place))
 
 
@@ -147,10 +147,10 @@ def _message(content: object) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-def find_place() -> Place | None:
+def find_actor() -> ActorAddress | None:
     """Return where the actor answered last, from Ray's head, also in a setup hook."""
     found = internal_kv._internal_kv_get(_KEY)
-    return Place(*msgpack.unpackb(found)) if found else None
+    return ActorAddress(*msgpack.unpackb(found)) if found else None
 
 
 class RayStore(RemoteStore):
@@ -207,11 +207,11 @@ class RayStore(RemoteStore):
         while self._links:
             self._links.pop()[1].transport.abort()
 
-    def _find(self, end: float, ended: Place | None = None) -> Any:
+    def _find(self, end: float, ended: ActorAddress | None = None) -> Any:
         """Return where the actor answers, which is not where one of them has ended; or make it."""
         self._connect()
         is_worker = getattr(ray.get_runtime_context().worker, "mode", None) == ray.WORKER_MODE
-        place: Place | None = self._run(find_place, end)
+        place: ActorAddress | None = self._run(find_actor, end)
         if place in (None, ended) and not is_worker:  # only drivers may create an actor safely
             self._run(_make, end)
         while place in (None, ended):
@@ -219,7 +219,7 @@ class RayStore(RemoteStore):
                 who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
                 raise self.unreachable(f"Ray has no actor with the fleet{who}")
             time.sleep(_POLL)
-            place = self._run(find_place, end)
+            place = self._run(find_actor, end)
         self._place = place
         return place
 

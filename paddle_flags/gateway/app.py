@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -13,10 +14,11 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from paddle_flags.gateway.api import openapi
-from paddle_flags.gateway.fleets import Watched
-from paddle_flags.gateway.problems import Json, Refusal, answer_of
-from paddle_flags.gateway.processes import Processes, in_thread
+from paddle_flags._core.status import to_text
+from paddle_flags._native import lib
+from paddle_flags.gateway.fleets import WatchedFleet
+from paddle_flags.gateway.problems import JsonResponse, Refusal, problem_response
+from paddle_flags.gateway.processes import Processes, run_in_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rest import ROUTES
 
@@ -48,7 +50,7 @@ class Gateway:
     ) -> None:
         """With `polls`, streams of events end soon, and clients come back."""
         self._processes = Processes(paths)
-        self._fleets = [Watched(url) for url in fleets]
+        self._fleets = [WatchedFleet(url) for url in fleets]
         self._polls = polls
 
     def application(self) -> Starlette:
@@ -75,20 +77,24 @@ class Gateway:
 
     async def _list_processes(self, request: Request) -> Response:
         _parameters(request)
-        return Json({"processes": await self._processes.listed(), "you": _you(request)})
+        return JsonResponse(
+            {"processes": await self._processes.list_processes(), "you": _identify_client(request)}
+        )
 
     async def _relay(self, method: str, request: Request) -> Response:
         """Answer what the process answers to a method of its protocol."""
         params: Any = _parameters(request, *["since"] * (method == "flags.list"))
         seconds = 0.0
         if request.method == "POST":  # passed on as it is: the process has the rules
-            params, seconds = _spliced(await request.body(), _behalf(request))
+            params, seconds = _add_identity(await request.body(), _client_identity(request))
         elif method == "flags.get":
             params["name"] = request.path_params["name"]
         elif method == "changes.list":
-            params["on_behalf_of"] = _behalf(request)  # who may undo them depends on it
+            params["on_behalf_of"] = _client_identity(request)  # who may undo them depends on it
         answer = await self._processes.ask(request, seconds + TIMEOUT, method, params)
-        return Json({**answer, "you": _you(request)} if method == "hello" else answer)
+        return JsonResponse(
+            {**answer, "you": _identify_client(request)} if method == "hello" else answer
+        )
 
     async def _stream(self, request: Request) -> Response:
         """Stream what changes from now on."""
@@ -98,7 +104,7 @@ class Gateway:
             return Response(media_type="text/event-stream")
         connection = await self._processes.connection(request, TIMEOUT)
         stream = _Stream(connection, since, _POLL if self._polls else _ALIVE)
-        await stream.begin(_you(request), b"retry: 1000\n\n" if self._polls else b"")
+        await stream.start(_identify_client(request), b"retry: 1000\n\n" if self._polls else b"")
         return stream
 
     # ---- Fleets ----
@@ -106,19 +112,21 @@ class Gateway:
     async def _list_fleets(self, request: Request) -> Response:
         _parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
-        return Json({"fleets": listed, "you": _you(request)})
+        return JsonResponse({"fleets": listed, "you": _identify_client(request)})
 
     async def _show_fleet(self, request: Request) -> Response:
         _parameters(request)
-        return Json(await in_thread(self._watched(request).document))
+        return JsonResponse(await run_in_thread(self._find_fleet(request).document))
 
     async def _change_fleet(self, request: Request) -> Response:
         _parameters(request)
-        by = _behalf(request) or {}
+        by = _client_identity(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
-        return Json(await in_thread(self._watched(request).change, await request.body(), who))
+        return JsonResponse(
+            await run_in_thread(self._find_fleet(request).change, await request.body(), who)
+        )
 
-    def _watched(self, request: Request) -> Watched:
+    def _find_fleet(self, request: Request) -> WatchedFleet:
         number: int = request.path_params["fleet"]
         if 1 <= number <= len(self._fleets):
             return self._fleets[number - 1]
@@ -126,7 +134,16 @@ class Gateway:
 
     async def _describe(self, request: Request) -> Response:
         _parameters(request)
-        return Json(openapi())
+        return JsonResponse(openapi())
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """Return the OpenAPI document."""
+    text = files("paddle_flags.gateway").joinpath("openapi.json").read_text("ascii")
+    document: dict[str, Any] = json.loads(text)
+    document["info"]["version"] = to_text(lib.PD_VERSION)
+    return document
 
 
 # ---- Requests ----
@@ -143,13 +160,13 @@ def _parameters(request: Request, *known: str) -> dict[str, str]:
     return dict(given)
 
 
-def _you(request: Request) -> dict[str, Any]:
+def _identify_client(request: Request) -> dict[str, Any]:
     """Return who asks, and what they may do."""
     may = ["read", "change"] if request.user.may == "change" else ["read"]
-    return {**(_behalf(request) or {}), "may": may}
+    return {**(_client_identity(request) or {}), "may": may}
 
 
-def _behalf(request: Request) -> dict[str, str] | None:
+def _client_identity(request: Request) -> dict[str, str] | None:
     """Return for whom the gateway asks; None: for the user that it runs as."""
     label = request.user.label
     if not label:
@@ -158,7 +175,7 @@ def _behalf(request: Request) -> dict[str, str] | None:
     return {"label": label[:200], **({"host": host[:200]} if host else {})}
 
 
-def _spliced(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
+def _add_identity(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
     """Return the parameters of a request from its body, and for how long it may wait.
 
     The members stay as they are, and the process refuses one that is there twice. Line breaks
@@ -192,10 +209,10 @@ class _Stream(StreamingResponse):
         self._connection = connection
         self._events = connection.events(since, alive)
 
-    async def begin(self, you: dict[str, Any], end: bytes) -> None:
+    async def start(self, you: dict[str, Any], end: bytes) -> None:
         """Wait until the process sends events, as until then it may refuse to."""
         try:
-            first = await in_thread(self._events.__next__)
+            first = await run_in_thread(self._events.__next__)
         except BaseException:
             self._close()
             raise
@@ -207,7 +224,7 @@ class _Stream(StreamingResponse):
         with suppress(LiveConnectionError):  # the process has ended, or said nothing for long
             while True:
                 yield _COMMENT if event.kind == "alive" else _message(event)
-                event = await in_thread(self._events.__next__)
+                event = await run_in_thread(self._events.__next__)
         if end:
             yield end
 
@@ -225,7 +242,7 @@ class _Stream(StreamingResponse):
 
 
 async def _refused(_: Request, error: LiveError) -> Response:
-    return answer_of(error)
+    return problem_response(error)
 
 
 async def _http_error(request: Request, error: HTTPException) -> Response:
@@ -234,10 +251,10 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
         return RedirectResponse(f"/{root.lstrip('/')}/", 308)
     kind = {404: "unknown", 405: "method"}.get(error.status_code, "malformed")
     detail = "no such resource" if kind == "unknown" else error.detail
-    answer = answer_of(Refusal(error.status_code, kind, detail))
+    answer = problem_response(Refusal(error.status_code, kind, detail))
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _failed(_: Request, __: Exception) -> Response:
-    return answer_of(Refusal(500, "internal", "the gateway has failed; its log says more"))
+    return problem_response(Refusal(500, "internal", "the gateway has failed; its log says more"))

@@ -24,7 +24,7 @@ _MOST_CHANGES = 20
 _MOST_ANSWERS = 8  # of a member
 
 
-def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
+def fleet_document(view: View, seen: Seen | None) -> dict[str, Any]:
     """Return what was seen of a fleet, with its age."""
     status = seen and seen.status
     members = status.members if status else []
@@ -48,7 +48,7 @@ def document_of(view: View, seen: Seen | None) -> dict[str, Any]:
     }
 
 
-def result_of(outcome: Outcome) -> dict[str, Any]:
+def outcome_document(outcome: Outcome) -> dict[str, Any]:
     """Return what became of a change."""
     members = [
         {"name": name, "state": each.state, "why": each.why}

@@ -14,9 +14,9 @@ from paddle_flags.fleet._operate import ConflictError, SensitiveError, Unconfirm
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import View
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
-from paddle_flags.gateway.fleet_documents import document_of, result_of
+from paddle_flags.gateway.fleet_documents import fleet_document, outcome_document
 from paddle_flags.gateway.problems import Refusal
-from paddle_flags.live._documents import fault_of
+from paddle_flags.live._documents import find_invalid_field
 
 if TYPE_CHECKING:
     from paddle_flags.fleet._store import Store
@@ -48,7 +48,7 @@ _REQUEST: dict[str, Any] = {
 }
 
 
-class Watched:
+class WatchedFleet:
     """A fleet that is looked at while somebody asks."""
 
     def __init__(self, url: str) -> None:
@@ -67,7 +67,7 @@ class Watched:
 
     def document(self) -> dict[str, Any]:
         """Return what was seen last."""
-        return document_of(self._view, self._view.look(wait=_FIRST, linger=_LINGER))
+        return fleet_document(self._view, self._view.refresh(wait=_FIRST, linger=_LINGER))
 
     def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""
@@ -96,7 +96,7 @@ class Watched:
             expect=given["expect"],
             confirm=given["confirm"] or (),
         )
-        return result_of(outcome)
+        return outcome_document(outcome)
 
 
 # ---- Bodies ----
@@ -110,7 +110,7 @@ def _read(body: bytes) -> dict[str, Any]:
     for name in given.keys() - _REQUEST.keys():
         _fail(name, f"unknown member; expected one of {', '.join(_REQUEST)}")
     given = {**dict.fromkeys(_REQUEST), **given}
-    fault = fault_of(given, _REQUEST)
+    fault = find_invalid_field(given, _REQUEST)
     if fault is not None or not given["reason"]:
         _fail(fault or "reason", "is missing, or has another type")
     texts = _parsed(body, parse_int=str, parse_float=str)["set"]  # digits as they stand there

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _lock = threading.Lock()
 
 
-class Mounted(Clients):
+class MountedClients(Clients):
     """Users of the program that the gateway is mounted in."""
 
     unknown = (403, "forbidden", "you may not see these flags")
@@ -73,7 +73,7 @@ def asgi(
         raise FlagTypeError(message)
     patterns = [settable] if isinstance(settable, str) else list(settable)
     gateway = Gateway(lambda: _own_socket(patterns), list(fleets), polls=polls)
-    return Guard(gateway.application(), Mounted(authorize), hosts)
+    return Guard(gateway.application(), MountedClients(authorize), hosts)
 
 
 def _own_socket(settable: str | Iterable[str]) -> list[str]:

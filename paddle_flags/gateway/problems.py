@@ -21,7 +21,7 @@ class Refusal(LiveError):
         self.problem = Problem(status, kind, TITLES[kind], detail, errors)
 
 
-class Json(Response):
+class JsonResponse(Response):
     """A document."""
 
     media_type = "application/json"
@@ -31,13 +31,13 @@ class Json(Response):
         return json.dumps(content, allow_nan=False).encode("ascii") + b"\n"
 
 
-class ProblemDetails(Json):
+class ProblemDetails(JsonResponse):
     """A problem."""
 
     media_type = "application/problem+json"
 
 
-def answer_of(error: LiveError) -> ProblemDetails:
+def problem_response(error: LiveError) -> ProblemDetails:
     """Return the answer to a request that was refused here, or by a process."""
     found = error.problem
     if found is None:

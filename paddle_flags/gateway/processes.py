@@ -25,7 +25,7 @@ _PID = re.compile(r"([0-9]{1,10})\.sock")
 _T = TypeVar("_T")
 
 
-async def in_thread(function: Callable[..., _T], *arguments: Any) -> _T:
+async def run_in_thread(function: Callable[..., _T], *arguments: Any) -> _T:
     """Return what a function returns, in a thread that is left alone if the request ends.
 
     Guard bounds how many requests, and so threads, there are.
@@ -46,9 +46,9 @@ class Processes:
             return sockets(all_users=True)
         return self._given() if callable(self._given) else self._given
 
-    async def listed(self) -> list[dict[str, Any]]:
+    async def list_processes(self) -> list[dict[str, Any]]:
         """Return what each process is; of one that doesn't answer, `problem` says why."""
-        return await in_thread(self._list)
+        return await run_in_thread(self._list)
 
     def _list(self) -> list[dict[str, Any]]:
         found = find_processes(paths=self._paths())
@@ -56,7 +56,7 @@ class Processes:
 
     async def connection(self, request: Request, seconds: float) -> Connection:
         """Return a connection to the process in the path of a request, which isn't made yet."""
-        return Connection(await in_thread(self._place_of, request.path_params["pid"]), seconds)
+        return Connection(await run_in_thread(self._place_of, request.path_params["pid"]), seconds)
 
     def _place_of(self, pid: int) -> str:
         named = [path for path in self._paths() if os.path.basename(path) == f"{pid}.sock"]
@@ -73,7 +73,7 @@ class Processes:
         connection = await self.connection(request, seconds)
         gone = asyncio.ensure_future(_abort_when_gone(request, connection))
         try:
-            return await in_thread(connection.answer, method, params)
+            return await run_in_thread(connection.answer, method, params)
         finally:
             gone.cancel()
             connection.abort()

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags.gateway.problems import Refusal, answer_of
+from paddle_flags.gateway.problems import Refusal, problem_response
 from paddle_flags.gateway.users import User
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Clients:
         raise NotImplementedError
 
 
-class Bearers(Clients):
+class TokenClients(Clients):
     """Clients that send a token with each request; the page itself is for everybody."""
 
     unknown = (401, "token", "expected 'Authorization: Bearer TOKEN' with a known token")
@@ -81,7 +81,7 @@ class Bearers(Clients):
         return found
 
 
-class Browser(Clients):
+class BrowserClient(Clients):
     """The one browser that has opened a link, which works once; then it has a cookie."""
 
     unknown = (401, "token", "open the link that 'paddle-flags open' has printed; it works once")
@@ -98,7 +98,7 @@ class Browser(Clients):
         sent = request.cookies.get(self._name, "").encode()
         return User("", "change") if hmac.compare_digest(sent, self._secret.encode()) else None
 
-    async def enter(self, request: Request) -> Response:
+    async def sign_in(self, request: Request) -> Response:
         """Answer the request for the link."""
         answer = RedirectResponse(self._home, 303)
         if await self.user_of(request):  # gone back to, or loaded again
@@ -139,21 +139,21 @@ class Guard:
 
         self._requests += 1
         try:
-            answer = await self._judge(request) or self._app
-            await answer(scope, _bounded(receive), protected)
+            answer = await self._authorize(request) or self._app
+            await answer(scope, _limit_body(receive), protected)
         except Refusal as refusal:
-            await answer_of(refusal)(scope, receive, protected)
+            await problem_response(refusal)(scope, receive, protected)
         finally:
             self._requests -= 1
 
-    async def _judge(self, request: Request) -> Response | None:
+    async def _authorize(self, request: Request) -> Response | None:
         """Return what answers a request here; None: the application may do it."""
         self._check_headers(request)
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
-        if isinstance(self._clients, Browser) and path.startswith("/open/"):
-            return await self._clients.enter(request)
+        if isinstance(self._clients, BrowserClient) and path.startswith("/open/"):
+            return await self._clients.sign_in(request)
         user = await self._clients.user_of(request)
-        if user is None and (_PRIVATE.match(path) or not isinstance(self._clients, Bearers)):
+        if user is None and (_PRIVATE.match(path) or not isinstance(self._clients, TokenClients)):
             raise Refusal(*self._clients.unknown)
         if user is not None and "door" in request.scope.get("state", {}):
             request.scope["state"]["door"].open()
@@ -180,7 +180,10 @@ class Guard:
         is_own = origin is None or origin.lower() in [f"{each}://{host[0]}" for each in schemes]
         if not is_own or site not in (None, "same-origin", "none"):
             raise Refusal(403, "forbidden", "the request comes from another site")
-        by_cookie = isinstance(self._clients, Browser) and request.method not in ("GET", "HEAD")
+        by_cookie = isinstance(self._clients, BrowserClient) and request.method not in (
+            "GET",
+            "HEAD",
+        )
         if by_cookie and origin is None and site != "same-origin":
             raise Refusal(403, "forbidden", "only the page itself may change flags")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -188,7 +191,7 @@ class Guard:
             raise Refusal(415, "media-type", "expected Content-Type: application/json")
 
 
-def _bounded(receive: Receive) -> Receive:
+def _limit_body(receive: Receive) -> Receive:
     """Return what gives a body that is neither too large nor too slow, and then whatever comes."""
     left, end = BODY_MAX, asyncio.get_running_loop().time() + PATIENCE
     more = True
@@ -210,7 +213,7 @@ def _bounded(receive: Receive) -> Receive:
     return receive_next
 
 
-class Door(H11Protocol):
+class BoundedProtocol(H11Protocol):
     """A connection of uvicorn that can't keep others out while nothing allowed comes from it.
 
     uvicorn itself waits for the head of a request for as long as it takes, and asyncio a minute for
@@ -235,7 +238,7 @@ class Door(H11Protocol):
             oldest.abort()
         self._raw, self.unknown[transport] = transport, None
         self.app_state = {**self.app_state, "door": self}
-        self._expect(head=True)
+        self._set_deadline(head=True)
         if self.tls is None:
             super().connection_made(transport)
         else:
@@ -255,7 +258,7 @@ class Door(H11Protocol):
         """Something allowed has come."""
         self.unknown.pop(self._raw, None)
 
-    def _expect(self, *, head: bool) -> None:
+    def _set_deadline(self, *, head: bool) -> None:
         """Close the connection unless the head of a request comes soon, or wait for none."""
         if self._timer is not None:
             self._timer.cancel()
@@ -268,17 +271,17 @@ class Door(H11Protocol):
             return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._expect(head=False)
+            self._set_deadline(head=False)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, as uvicorn does."""
         super().on_response_complete()
         if self.cycle.response_complete:
-            self._expect(head=True)
+            self._set_deadline(head=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self._expect(head=False)
+        self._set_deadline(head=False)
         self.open()
         if self.transport is not None:
             super().connection_lost(exc)

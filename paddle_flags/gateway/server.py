@@ -15,7 +15,13 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.gateway.security import HEAD_MAX, Bearers, Browser, Door, Guard
+from paddle_flags.gateway.security import (
+    HEAD_MAX,
+    BoundedProtocol,
+    BrowserClient,
+    Guard,
+    TokenClients,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,7 +35,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 _LINGER = 1  # seconds for answers that are being sent, at the end
 
 
-class Listen(NamedTuple):
+class ListenOptions(NamedTuple):
     """Where a gateway listens, and how it is reached."""
 
     host: str = "127.0.0.1"
@@ -43,12 +49,12 @@ class Listen(NamedTuple):
 
 
 def serve(
-    app: ASGIApp, listen: Listen, users: Mapping[str, User], ready: Callable[[str], object]
+    app: ASGIApp, listen: ListenOptions, users: Mapping[str, User], ready: Callable[[str], object]
 ) -> None:
     """Serve an application until Ctrl-C; `ready` is called with the URL."""
-    made = _bind(listen)
-    context = _context(listen)
-    guard = Guard(app, Bearers(users), _check_names(listen.names) or _LOOPBACK)
+    made = _open_listener(listen)
+    context = _tls_context(listen)
+    guard = Guard(app, TokenClients(users), _check_names(listen.names) or _LOOPBACK)
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
     ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
@@ -60,9 +66,9 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
 
     `ready` is called with a link, which works once, and then leads to `home`.
     """
-    made = _bind(Listen(port=0))
+    made = _open_listener(ListenOptions(port=0))
     port: int = made.getsockname()[1]
-    browser = Browser(port, f"/{home}")
+    browser = BrowserClient(port, f"/{home}")
     ready(f"http://127.0.0.1:{port}{browser.path}")
     _run(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle)
 
@@ -77,7 +83,7 @@ def _run(
 ) -> None:
     config = uvicorn.Config(
         app,
-        http=type("_Door", (Door,), {**door, "unknown": {}, "shutdown": _shut_down}),
+        http=type("_Door", (BoundedProtocol,), {**door, "unknown": {}, "shutdown": _shut_down}),
         ws="none",
         lifespan="off",
         loop="asyncio",
@@ -103,7 +109,7 @@ async def _serve(server: uvicorn.Server, made: socket.socket, idle: float | None
             watch.cancel()
 
 
-def _shut_down(door: Door) -> None:
+def _shut_down(door: BoundedProtocol) -> None:
     """Let answers be sent at the end of the server, but not streams, which go on forever."""
     H11Protocol.shutdown(door)
     cycle = door.cycle
@@ -121,7 +127,7 @@ async def _stop_when_idle(server: uvicorn.Server, idle: float) -> None:
     server.should_exit = True
 
 
-def _bind(listen: Listen) -> socket.socket:
+def _open_listener(listen: ListenOptions) -> socket.socket:
     """Listen; raise FlagArgumentError if that wouldn't be safe."""
     found = socket.getaddrinfo(
         listen.host, listen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -139,7 +145,7 @@ def _bind(listen: Listen) -> socket.socket:
     return socket.create_server(where, family=family, backlog=512)
 
 
-def _context(listen: Listen) -> ssl.SSLContext | None:
+def _tls_context(listen: ListenOptions) -> ssl.SSLContext | None:
     if not listen.certfile:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from paddle_flags.gen.check import check
 from paddle_flags.gen.model import FlagSet
-from paddle_flags.gen.normal import normalise
+from paddle_flags.gen.normal import normalize
 from paddle_flags.gen.problems import GenerateError, Problems
-from paddle_flags.gen.read import beside, read
+from paddle_flags.gen.read import find_companions, read
 
 __all__ = ["FlagSet", "GenerateError", "load"]
 
@@ -20,13 +20,13 @@ def load(path: str) -> FlagSet:
 
     Raises GenerateError, whose `errors` lists every problem.
     """
-    return load_files(beside(path))
+    return load_files(find_companions(path))
 
 
 def load_files(paths: dict[str, str]) -> FlagSet:
     """Read the files at these paths, by the names flags, flags_compat and flags_version."""
     problems = Problems()
-    flags = normalise(read(paths), problems)
+    flags = normalize(read(paths), problems)
     check(flags, problems)
     problems.stop()
     return flags

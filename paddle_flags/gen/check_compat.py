@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import check_value, check_version, version_key
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 
 if TYPE_CHECKING:
-    from paddle_flags.gen.model import Deprecated, Flag, FlagSet, Implication, Retired
+    from paddle_flags.gen.model import Deprecated, Flag, FlagSet, Implication, Place, Retired
     from paddle_flags.gen.problems import Problems
 
 
@@ -42,7 +43,7 @@ class _Compat:
         flag = self._flags.get(name)
         if flag is None:
             retired = ", a retired one" if name in self._retired else ""
-            expected = f"the name of a flag{near(name, self._flags)}"
+            expected = f"the name of a flag{suggest(name, self._flags)}"
             self._problems.add(place, what, f"'{name}'{retired}", expected)
         return flag
 
@@ -138,37 +139,14 @@ class _Compat:
                     self._problems.add(setting.at["value"], what, shown(setting.value), expected)
 
     def _check_cycles(self, sound: list[Implication]) -> None:
-        """Report flags whose implications lead back to themselves."""
-        leads: dict[str, list[str]] = {}
+        """Report a flag whose implications lead back to itself."""
+        graph: dict[str, list[str]] = {}
+        places: dict[str, Place] = {}
         for each in sound:
-            leads.setdefault(each.flag, []).extend(setting.flag for setting in each.sets)
-        done: set[str] = set()
-        for each in sound:
-            circle = [] if each.flag in done else _circle(each.flag, leads, done)
-            if circle:
-                found = " -> ".join(circle)
-                self._problems.add(each.at["flag"], "implies", found, "no cycle")
-
-
-def _circle(start: str, leads: dict[str, list[str]], done: set[str]) -> list[str]:
-    """Return a cycle that can be reached from a flag; without recursion, as chains may be long."""
-    path: list[str] = []
-    on_path: set[str] = set()
-    work: list[tuple[str, bool]] = [(start, True)]
-    while work:
-        name, entering = work.pop()
-        if not entering:
-            path.pop()
-            on_path.discard(name)
-            done.add(name)
-            continue
-        if name in on_path:
-            done |= on_path
-            return [*path[path.index(name) :], name]
-        if name in done:
-            continue
-        path.append(name)
-        on_path.add(name)
-        work.append((name, False))
-        work += [(other, True) for other in reversed(leads.get(name, ()))]
-    return []
+            graph.setdefault(each.flag, []).extend(setting.flag for setting in each.sets)
+            places.setdefault(each.flag, each.at["flag"])
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            cycle: list[str] = error.args[1][::-1]
+            self._problems.add(places[cycle[0]], "implies", " -> ".join(cycle), "no cycle")

@@ -37,7 +37,7 @@ _COMMON = ("help", "flagfile", "fromenv", "tryfromenv", "undefok")
 Named = tuple[str, str, "Place"]  # name, what it is, where
 
 
-def alike(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Return what a name is looked up by: `-` and `_` are alike."""
     return name.replace("-", "_")
 
@@ -92,7 +92,7 @@ def _check_word(name: str, what: str, place: Place, problems: Problems) -> None:
 def _check_collisions(flags: FlagSet, problems: Problems) -> None:
     first: dict[str, Named] = {}
     for name, what, place in _all(flags):
-        other = first.setdefault(alike(name), (name, what, place))
+        other = first.setdefault(normalize_name(name), (name, what, place))
         if other[2] is place:
             continue
         spelled = "" if other[0] == name else f" ('{other[0]}')"
@@ -110,12 +110,12 @@ def _check_negations(flags: FlagSet, problems: Problems) -> None:
     bools |= {each.name for each in flags.retired if each.type == "bool"}
     others = [(each.name, each.flag) for each in flags.aliases]
     others += [(each.name, each.flag) for each in flags.renamed]
-    names = {alike(name): name for name in bools}
-    names |= {alike(name): name for name, flag in others if flag in bools}
+    names = {normalize_name(name): name for name in bools}
+    names |= {normalize_name(name): name for name, flag in others if flag in bools}
     for name, what, place in _all(flags):
         for prefix in ("no_", "no"):
-            rest = alike(name)[len(prefix) :]
-            if alike(name).startswith(prefix) and rest in names:
+            rest = normalize_name(name)[len(prefix) :]
+            if normalize_name(name).startswith(prefix) and rest in names:
                 found = f"'{name}', which turns the bool '{names[rest]}' off"
                 problems.add(place, what, found, "another name")
                 break

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import check_version, version_key
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Change, Flag, FlagSet, Version
@@ -47,7 +47,7 @@ def _check_changes(
         seen.add((change.flag, change.change))
         if flag is None:
             if change.flag not in retired:
-                expected = f"the name of a flag{near(change.flag, known)}"
+                expected = f"the name of a flag{suggest(change.flag, known)}"
                 place = change.at["flag"]
                 problems.add(place, version.version, f"'{change.flag}'", expected)
             continue

@@ -9,82 +9,19 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, one_of
+from paddle_flags.cli.parser import Parser, one_of, switch, value
 from paddle_flags.cli.suggestions import nearest
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
-from paddle_flags.gen.read import beside, read, the_fields
+from paddle_flags.gen.read import find_companions, read, readers_of_fields
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
-from paddle_flags.gen.write import differing, left_over, write
+from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 STAGES = ("read", "normal", "files")
-
-
-def add_arguments(parser: Parser) -> None:
-    """Add the arguments of `gen FILE`."""
-    parser.add_argument("file", nargs="?", help="flags.yaml")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        default=".",
-        help="the directory for the generated files; %(default)s by default",
-    )
-    parser.add_argument(
-        "--lang",
-        metavar="LANG,...",
-        type=_languages,
-        default=list(LANGUAGES),
-        help=f"what to generate: {', '.join(LANGUAGES)}; all by default",
-    )
-    parser.add_argument(
-        "--compat", metavar="FILE", help="flags_compat.yaml; by default the one beside flags.yaml"
-    )
-    parser.add_argument(
-        "--versions",
-        metavar="FILE",
-        help="flags_version.yaml; by default the one beside flags.yaml",
-    )
-    parser.add_argument(
-        "--templates", metavar="DIR", help="your own templates, which replace the built-in ones"
-    )
-    parser.add_argument(
-        "--split",
-        metavar="N",
-        type=_positive,
-        default=SPLIT,
-        help="about how many flags go into one C source; %(default)s by default",
-    )
-    _add_other_uses(parser)
-
-
-def _add_other_uses(parser: Parser) -> None:
-    """Add the options that write no files."""
-    add_use = parser.exclusive()
-    add_use(
-        "--check",
-        action="store_true",
-        help="write nothing; exit with 1 if a generated file is stale",
-    )
-    add_use("--list", action="store_true", help="print the names of the generated files and exit")
-    add_use(
-        "--dump",
-        nargs="?",
-        const="normal",
-        type=one_of(STAGES),
-        metavar="STAGE",
-        help=f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
-    )
-    add_use(
-        "--schema",
-        type=one_of(FILES),
-        metavar="NAME",
-        help=f"print a JSON Schema for editors and exit: {', '.join(FILES)}",
-    )
 
 
 def _languages(text: str) -> list[str]:
@@ -98,10 +35,56 @@ def _positive(text: str) -> int:
     return int(text)
 
 
+_OPTIONS = {
+    "-o --output": value(
+        "DIR", "the directory for the generated files; %(default)s by default", default="."
+    ),
+    "--lang": value(
+        "LANG,...",
+        f"what to generate: {', '.join(LANGUAGES)}; all by default",
+        type=_languages,
+        default=list(LANGUAGES),
+    ),
+    "--compat": value("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
+    "--versions": value("FILE", "flags_version.yaml; by default the one beside flags.yaml"),
+    "--templates": value("DIR", "your own templates, which replace the built-in ones"),
+    "--split": value(
+        "N",
+        "about how many flags go into one C source; %(default)s by default",
+        type=_positive,
+        default=SPLIT,
+    ),
+}
+# Those that write no files.
+_OTHER_USES = {
+    "--check": switch("write nothing; exit with 1 if a generated file is stale"),
+    "--list": switch("print the names of the generated files and exit"),
+    "--dump": value(
+        "STAGE",
+        f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
+        nargs="?",
+        const="normal",
+        type=one_of(STAGES),
+    ),
+    "--schema": value(
+        "NAME",
+        f"print a JSON Schema for editors and exit: {', '.join(FILES)}",
+        type=one_of(FILES),
+    ),
+}
+
+
+def add_arguments(parser: Parser) -> None:
+    """Add the arguments of `gen FILE`."""
+    parser.add_argument("file", nargs="?", help="flags.yaml")
+    parser.add_options(_OPTIONS)
+    parser.add_options(_OTHER_USES, exclusive=True)
+
+
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if options.schema:
-        print_text(the_fields().schema_text(options.schema), end="")
+        print_text(readers_of_fields().schema_text(options.schema), end="")
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
@@ -119,7 +102,7 @@ def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    paths = beside(options.file)
+    paths = find_companions(options.file)
     paths |= {"flags_compat": options.compat} if options.compat else {}
     paths |= {"flags_version": options.versions} if options.versions else {}
     if options.dump in ("read", "normal"):
@@ -143,8 +126,8 @@ def _path(directory: str, name: str) -> str:
 
 
 def _check(files: dict[str, str], directory: str) -> int:
-    stale = [(name, "is stale") for name in differing(files, directory)]
-    stale += [(name, "is no longer generated") for name in left_over(files, directory)]
+    stale = [(name, "is stale") for name in find_outdated(files, directory)]
+    stale += [(name, "is no longer generated") for name in find_obsolete_sources(files, directory)]
     for name, how in stale:
         print_error(f"{_path(directory, name)}: {how}; run gen again")
     return 1 if stale else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser
+from paddle_flags.cli.parser import Parser, switch
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load
 from paddle_flags.gen.diff import compare
@@ -30,9 +30,8 @@ def _parser(program: str) -> Parser:
     parser.failed = FAILED  # which no result of a comparison has
     parser.add_argument("old", metavar="OLD", help="the old flags.yaml")
     parser.add_argument("new", metavar="NEW", help="the new flags.yaml")
-    add_form = parser.exclusive()
-    add_form("--markdown", action="store_true", help="write a changelog in Markdown")
-    add_form("--json", action="store_true", help="write JSON")
+    forms = {"--markdown": switch("write a changelog in Markdown"), "--json": switch("write JSON")}
+    parser.add_options(forms, exclusive=True)
     return parser
 
 

@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser
+from paddle_flags.cli.parser import Parser, switch, value
 from paddle_flags.errors import FlagError
-from paddle_flags.gen.importers import settle
+from paddle_flags.gen.importers import render_importable
 from paddle_flags.gen.model import FILES
 from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.write import write
@@ -47,12 +47,6 @@ def _argparse(options: argparse.Namespace) -> Found:
     return import_parser(options.parser, options.name, options.version)
 
 
-def _gflags(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers.gflags import import_sources
-
-    return import_sources([options.source, *options.words], options.name, options.version)
-
-
 def _parser(program: str) -> Parser:
     parser = Parser(
         program,
@@ -68,7 +62,7 @@ def _parser(program: str) -> Parser:
             "helpxml",
             _helpxml,
             "program",
-            "a program, which is run with --helpxml, or its output as FILE.xml",
+            "a program, run with --helpxml, or its output as FILE.xml",
         ),
         (
             "argparse",
@@ -76,10 +70,9 @@ def _parser(program: str) -> Parser:
             "parser",
             "MODULE:ATTRIBUTE, a parser or a function that returns one",
         ),
-        ("gflags", _gflags, "source", "a C++ source that defines flags with DEFINE_<type>"),
     ):
         kind = parser.add_command(name, summary, description=summary)
-        _add_options(kind)
+        kind.add_options(_OPTIONS)
         kind.add_argument(argument, metavar=argument.upper(), help=summary)
         kind.set_defaults(act=act)
         if name == "helpxml":
@@ -88,22 +81,15 @@ def _parser(program: str) -> Parser:
             )
             kind.add_argument("words", nargs="*", metavar="ARGUMENT", help=more)
             kind.advice = "; options of the program come after --"
-        elif name == "gflags":
-            kind.add_argument("words", nargs="*", metavar="SOURCE", help="more sources")
     return parser
 
 
-def _add_options(kind: argparse.ArgumentParser) -> None:
-    kind.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        default="flags.yaml",
-        help="the file to write; %(default)s by default",
-    )
-    kind.add_argument("--force", action="store_true", help="replace existing files")
-    kind.add_argument("--name", help="the name of the set; by default made from what is imported")
-    kind.add_argument("--version", metavar="X.Y.Z", default="", help="the version of the set")
+_OPTIONS = {
+    "-o --output": value("FILE", "the file to write; %(default)s by default", default="flags.yaml"),
+    "--force": switch("replace existing files"),
+    "--name": value("NAME", "the name of the set; by default made from what is imported"),
+    "--version": value("X.Y.Z", "the version of the set", default=""),
+}
 
 
 def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
@@ -115,7 +101,7 @@ def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def _miss_flags(found: Found) -> None:
+def _check_has_flags(found: Found) -> None:
     flags = found.flags
     own = flags.flags or flags.imports or flags.retired
     if not (own or found.notes or len(found.losses)):
@@ -127,8 +113,8 @@ def run(program: str, words: Sequence[str]) -> int:
     options = _read(program, words)
     try:
         found: Found = options.act(options)
-        texts = settle(found)
-        _miss_flags(found)
+        texts = render_importable(found)
+        _check_has_flags(found)
         written = _write(texts, options, " ".join(words))
     except FlagError as error:
         for each in error.errors:

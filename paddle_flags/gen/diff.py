@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags.gen.diff_flag import compare_flags
 from paddle_flags.gen.difference import BEHAVIOUR, CODE, VALUES, Breaks, Difference
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class _Comparison:
         for name, old in self._old_flags.items():
             now = self._now.get(name)
             if now != name:
-                yield self._gone(old, now)
+                yield self._compare_missing_flag(old, now)
             new = self._new_flags.get(now or "")
             if new is None or (now != name and now in self._old_flags):
                 continue
@@ -102,7 +102,7 @@ class _Comparison:
             if name not in taken:
                 yield self._added(new)
 
-    def _gone(self, old: Flag, now: str | None) -> Difference:
+    def _compare_missing_flag(self, old: Flag, now: str | None) -> Difference:
         if now is None:
             return self._removed(old)
         role = self._new_names[old.name][0]
@@ -122,7 +122,9 @@ class _Comparison:
             text = f"was retired, values for it are ignored: {entry.reason}{instead}"
             breaks = (CODE, VALUES)
             return Difference(old.name, "retired", text, breaks, old.name, None, place)
-        text = f"was removed, and flags_compat.yaml doesn't say why{near(old.name, self._arrived)}"
+        text = (
+            f"was removed, and flags_compat.yaml doesn't say why{suggest(old.name, self._arrived)}"
+        )
         return Difference(old.name, "removed", text, (CODE, VALUES), old.name, None, place)
 
     def _added(self, new: Flag) -> Difference:
@@ -173,22 +175,24 @@ class _Comparison:
 
     def _entries(self, part: str, key: str) -> Iterator[Difference]:
         """Return the changes of entries that don't change what a name means."""
-        old = _by(map(self._renew, getattr(self._old, part)), lambda each: getattr(each, key))
+        old = _by(
+            map(self._with_current_name, getattr(self._old, part)), lambda each: getattr(each, key)
+        )
         new = _by(getattr(self._new, part), lambda each: getattr(each, key))
         for name, before, after in _pairs(old, new):
-            if before == after or self._is_told(part, before, after):
+            if before == after or self._is_reported_elsewhere(part, before, after):
                 continue
             how = "was changed" if before and after else "is new" if after else "was removed"
             reason = getattr(after, "reason", "")
             text = f"the entry of '{part}' {how}" + (f": {reason}" if reason else "")
             yield Difference(name, part, text, place=_at(after or before))
 
-    def _renew(self, entry: Any) -> Any:
+    def _with_current_name(self, entry: Any) -> Any:
         """Return an entry of the old files with the current name of its flag."""
         flag = getattr(entry, "flag", "")
         return replace(entry, flag=self._now[flag]) if flag in self._now else entry
 
-    def _is_told(self, part: str, before: Any, after: Any) -> bool:
+    def _is_reported_elsewhere(self, part: str, before: Any, after: Any) -> bool:
         """Return whether the change is reported elsewhere, as one of a name."""
         if part == "deprecated":
             return False
@@ -214,8 +218,8 @@ class _Comparison:
             yield Difference(cause[0], "implies", text, breaks, sets[0], sets[1], place)
 
     def _renew_implication(self, entry: Implication) -> Implication:
-        made: Implication = self._renew(entry)
-        return replace(made, sets=[self._renew(each) for each in entry.sets])
+        made: Implication = self._with_current_name(entry)
+        return replace(made, sets=[self._with_current_name(each) for each in entry.sets])
 
     def _imports(self) -> Iterator[Difference]:
         old = _by(self._old.imports, lambda each: each.name)

@@ -57,11 +57,11 @@ def _type(old: Flag, new: Flag) -> Iterator[_Found]:
     if (old.type, old.items) == (new.type, new.items):
         return
     before, after = (f"list of {flag.items}" if flag.items else flag.type for flag in (old, new))
-    breaks = (CODE,) if _takes(new, old) else (CODE, VALUES)
+    breaks = (CODE,) if _accepts_text_of(new, old) else (CODE, VALUES)
     yield "type", "type", f"type: is {after}, was {before}", breaks, (before, after)
 
 
-def _takes(new: Flag, old: Flag) -> bool:
+def _accepts_text_of(new: Flag, old: Flag) -> bool:
     """Return whether text for the old type is valid for the new one."""
     if old.type == "bool" or old.items or new.items:  # only bools have --x and --nox
         return False

@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import needing
+from paddle_flags.gen.problems import importing_for_gen
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -171,12 +171,12 @@ _TAGS = "tag:yaml.org,2002:"
 
 def to_yaml(tree: Mapping) -> str:
     """Return YAML: a block for each mapping, lists of scalars on one line."""
-    with needing("writing YAML", "ruamel.yaml"):
+    with importing_for_gen("writing YAML", "ruamel.yaml"):
         import ruamel.yaml.nodes
         import ruamel.yaml.representer
 
     class Representer(ruamel.yaml.representer.RoundTripRepresenter):
-        """A class of its own, since add_representer changes the class."""
+        """A separate class, since add_representer changes the class."""
 
     def scalar(to: Any, node: Scalar) -> Any:
         if not node.plain:

@@ -58,7 +58,7 @@ def _range(low: Any, high: Any) -> str:
     return f"at least {to_text(low)}" if high is None else f"{to_text(low)} to {to_text(high)}"
 
 
-def side(change: Change, which: str) -> str:
+def side_text(change: Change, which: str) -> str:
     """Give one side of a change as text."""
     value = getattr(change, which)
     if change.change == "meaning":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from paddle_flags.gen.problems import Odd, near, one_of, shown
+from paddle_flags.gen.problems import AmbiguousText, one_of, shown, suggest
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
 
 if TYPE_CHECKING:
@@ -61,13 +61,13 @@ class Expect:
     def _read(self, node: Any, handler: Callable[[Any], Any]) -> Any:
         if self.in_quotes and getattr(node, "plain", False) and _NO_TEXT.fullmatch(node):
             expected = f"{self.expected}, in quotes" if node else self.expected
-            raise _refusal(shown(Odd(node)), expected)
+            raise _refusal(shown(AmbiguousText(node)), expected)
         try:
             values = handler(node)
         except ValidationError as error:
             if error.errors(include_url=False)[0]["loc"]:
                 raise
-            hint = near(node, self.words) if isinstance(node, Scalar) else ""
+            hint = suggest(node, self.words) if isinstance(node, Scalar) else ""
             raise _refusal(shape_of(node), self.expected + hint) from None
         if self.unique:
             _check_twice(node, values)
@@ -142,7 +142,7 @@ class Value:
             return _written(text)
         if not text:
             raise _NO_VALUE
-        return Odd(text) if _NO_TEXT.fullmatch(text) else text
+        return AmbiguousText(text) if _NO_TEXT.fullmatch(text) else text
 
 
 class Record(BaseModel):
@@ -176,7 +176,7 @@ class Record(BaseModel):
         return {each.alias or name: each for name, each in cls.model_fields.items()}
 
     @classmethod
-    def needed(cls) -> list[str]:
+    def required_keys(cls) -> list[str]:
         """Return the keys that every such mapping has."""
         return [name for name, each in cls.keys_of().items() if each.is_required()]
 
@@ -188,7 +188,7 @@ class Record(BaseModel):
         return value[:_LONGEST] if isinstance(value, Scalar) and value.isprintable() else ""
 
     @classmethod
-    def inner(cls, key: str) -> type[Record] | None:
+    def record_type_at(cls, key: str) -> type[Record] | None:
         """Return the records in a list at a key."""
         of = get_args(cls.keys_of()[key].annotation)
         return of[0] if of and isinstance(of[0], type) and issubclass(of[0], Record) else None
@@ -216,17 +216,19 @@ def _report(model: type[Record], tree: Mapping, error: ErrorDetails, problems: P
     loc, kind = error["loc"], error["type"]
     is_key = loc[-1:] == ("[key]",)
     beyond = 2 if is_key else kind in ("missing", "extra_forbidden")
-    node, what, record = _follow(model, tree, loc[: len(loc) - beyond])
+    node, what, record = _locate(model, tree, loc[: len(loc) - beyond])
     last: Any = loc[-1] if loc else ""
     if kind == "missing":
         expected = f"{record.model_config['title']} with '{last}'"
         problems.add(node.place, what, f"no '{last}'", expected)
     elif kind == "extra_forbidden":
         names = record.keys_of()
-        expected = one_of(list(names)) + near(last, names)
+        expected = one_of(list(names)) + suggest(last, names)
         problems.add(node.key_places[last], "", f"the key {shown(last)}", expected)
     elif kind == "model_type":
-        expected = f"{record.model_config['title']}: a mapping with {', '.join(record.needed())}"
+        expected = (
+            f"{record.model_config['title']}: a mapping with {', '.join(record.required_keys())}"
+        )
         problems.add(node.place, what, shape_of(node), expected)
     else:
         place = node.key_places[loc[-2]] if is_key else node.place
@@ -234,7 +236,7 @@ def _report(model: type[Record], tree: Mapping, error: ErrorDetails, problems: P
         problems.add(place, what, said["found"], said["expected"])
 
 
-def _follow(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]:
+def _locate(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]:
     """Return what is at a place, what messages call it, and its model."""
     what = ""
     for part in loc:
@@ -243,7 +245,7 @@ def _follow(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]
         elif model is None:
             what += f".{part}"
         else:
-            what, model = f"{what}: {part}" if what else part, model.inner(part)
+            what, model = f"{what}: {part}" if what else part, model.record_type_at(part)
         node = node[part]
         if isinstance(node, Mapping) and model:
             what = model.name_of(node) or what

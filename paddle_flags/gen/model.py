@@ -184,46 +184,14 @@ class FlagSet:
     at: Places = field(default_factory=dict, compare=False, repr=False)
 
 
-_RECORDS: dict[str, type[Any]] = {
-    "flags": Flag,
-    "imports": Import,
-    "aliases": Alias,
-    "renamed": Renamed,
-    "retired": Retired,
-    "deprecated": Deprecated,
-    "implies": Implication,
-    "versions": Version,
-    "sets": Setting,
-    "changes": Change,
-}
+def to_data(flags: FlagSet) -> dict[str, Any]:
+    """Return a normal form as JSON: without places."""
+    parts = dataclasses.asdict(flags, dict_factory=_without_places)
+    return {"format": FORMAT, **parts}
 
 
-def to_data(record: Any) -> dict[str, Any]:
-    """Return a normal form, or a part of it, as JSON: without places."""
-    data: dict[str, Any] = {"format": FORMAT} if isinstance(record, FlagSet) else {}
-    for each in dataclasses.fields(record):
-        if each.name == "at":
-            continue
-        value = getattr(record, each.name)
-        data[each.name] = list(map(to_data, value)) if each.name in _RECORDS else value
-    return data
-
-
-def from_data(data: dict[str, Any]) -> FlagSet:
-    """Return the normal form that was passed to to_data."""
-    if data.get("format") != FORMAT:
-        raise ValueError(f"format {data.get('format')!r}: expected {FORMAT}")
-    made = _from(FlagSet, {key: value for key, value in data.items() if key != "format"})
-    assert isinstance(made, FlagSet)
-    return made
-
-
-def _from(record: type[Any], data: dict[str, Any]) -> Any:
-    values = {
-        key: [_from(_RECORDS[key], each) for each in value] if key in _RECORDS else value
-        for key, value in data.items()
-    }
-    return record(**values)
+def _without_places(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in fields if name != "at"}
 
 
 def to_json(flags: FlagSet) -> str:

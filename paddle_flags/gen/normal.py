@@ -22,7 +22,7 @@ from paddle_flags.gen.model import (
     Version,
 )
 from paddle_flags.gen.problems import Problems, one_of, shown
-from paddle_flags.gen.values import Unfit, to_scalar, to_value
+from paddle_flags.gen.values import InvalidValueError, to_scalar, to_value
 
 if TYPE_CHECKING:
     from paddle_flags.gen import fields
@@ -35,7 +35,7 @@ Types = dict[str, Type]
 UNREADABLE: Any = None  # stands for an invalid value, whose problem has been reported
 
 
-def normalise(source: Source, problems: Problems) -> FlagSet:
+def normalize(source: Source, problems: Problems) -> FlagSet:
     """Return the normal form; values that don't fit their types are reported."""
     return _Normaliser(problems).all(source)
 
@@ -144,11 +144,11 @@ class _Normaliser:
             what = f"{name}: range"
             self._problems.add(read.at["change"], what, found, "the type of a number")
             return Change(name, change, UNREADABLE, UNREADABLE, note, at=read.at)
-        former = self._side(read, "from", read.before, before.get(name))
-        now = self._side(read, "to", read.after, kind)
+        former = self._read_side(read, "from", read.before, before.get(name))
+        now = self._read_side(read, "to", read.after, kind)
         return Change(name, change, former, now, note, at=read.at)
 
-    def _side(self, read: fields.Change, key: str, raw: Any, kind: Type | None) -> Any:
+    def _read_side(self, read: fields.Change, key: str, raw: Any, kind: Type | None) -> Any:
         change, what = read.change, f"{read.flag}: {read.change}: {key}"
         if (key in read.at) == (change == "meaning"):
             found, wanted = ("a value", "only a note") if key in read.at else ("no value", "one")
@@ -158,14 +158,14 @@ class _Normaliser:
             return None if change == "meaning" else raw
         try:
             return _changed(change, raw, kind)
-        except Unfit as error:
+        except InvalidValueError as error:
             self._problems.add(read.at[key], what, shown(raw), str(error))
             return UNREADABLE
 
     def _convert(self, place: Place, what: str, raw: Any, kind: Type) -> Any:
         try:
             return to_value(raw, *kind)
-        except Unfit as error:
+        except InvalidValueError as error:
             self._problems.add(place, what, shown(raw), str(error))
             return UNREADABLE
 
@@ -187,11 +187,11 @@ def _changed(change: str, raw: Any, kind: Type) -> Any:
     if change in ("type", "unit"):
         words = TYPES if change == "type" else (*UNITS, None)
         if raw not in words:
-            raise Unfit(one_of([shown(word) for word in words]))
+            raise InvalidValueError(one_of([shown(word) for word in words]))
         return raw
     wanted = "a list of values" if change == "choices" else "[smallest, largest]"
     if not isinstance(raw, list) or (change == "range" and len(raw) != 2):
-        raise Unfit(wanted)
+        raise InvalidValueError(wanted)
     item = kind[1] or kind[0]
     if change == "choices":
         return [to_scalar(each, item, kind[2]) for each in raw]

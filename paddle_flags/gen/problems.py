@@ -18,7 +18,7 @@ MOST = 100  # errors that are reported; one more says how many there are
 _LONGEST = 60  # characters of what was found
 
 
-class Odd(str):
+class AmbiguousText(str):
     """Text without quotes that some readers of YAML don't read as text: no type takes it."""
 
     __slots__ = ()
@@ -31,7 +31,7 @@ class GenerateError(FlagError, ValueError):
     """The same with places."""
 
 
-def needing(what: str, package: str) -> AbstractContextManager[None]:
+def importing_for_gen(what: str, package: str) -> AbstractContextManager[None]:
     """Surround the import of a package that the generator needs."""
     return importing(what, package, "gen", FlagUnsupportedError)
 
@@ -50,7 +50,7 @@ class Problems:
         start = f"{what}: " if what else ""
         self._found.append((place, f"{start}found {found}, expected {expected}"))
 
-    def take(self, error: GenerateError) -> None:
+    def add_errors_of(self, error: GenerateError) -> None:
         """Add those of an error."""
         self._found += error.found or [(None, str(error))]
 
@@ -80,7 +80,7 @@ def _plain(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, list):
         return f"[{', '.join(map(shown, value))}]"
-    if isinstance(value, Odd):
+    if isinstance(value, AmbiguousText):
         return f"{value} without quotes" if value else "nothing"
     return "nothing" if value is None else str(value)
 
@@ -96,7 +96,7 @@ def _without_a_letter(name: str) -> Iterator[str]:
     yield from (name[:at] + name[at + 1 :] for at in range(len(name)))
 
 
-def _near_of_many(name: str, known: Collection[str]) -> str | None:
+def _suggest_of_many(name: str, known: Collection[str]) -> str | None:
     """Return a name that differs in one letter, or in two adjacent letters that are swapped."""
     global _index
     if _index[0] is not known:
@@ -104,11 +104,11 @@ def _near_of_many(name: str, known: Collection[str]) -> str | None:
     return next((_index[1][part] for part in _without_a_letter(name) if part in _index[1]), None)
 
 
-def near(name: str, known: Collection[str]) -> str:
+def suggest(name: str, known: Collection[str]) -> str:
     """Return "; did you mean 'x'?" if a known name is near, else ""."""
     if len(known) <= _FEW:
         return suggestion(name, known)
-    found = _near_of_many(name, known)
+    found = _suggest_of_many(name, known)
     return f"; did you mean '{found}'?" if found else ""
 
 

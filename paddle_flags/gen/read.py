@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.problems import GenerateError, Problems, needing
+from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen
 from paddle_flags.gen.tree import read_tree
 
 if TYPE_CHECKING:
@@ -25,14 +25,14 @@ class Source:
     version: Versions | None = None
 
 
-def the_fields() -> ModuleType:
+def readers_of_fields() -> ModuleType:
     """Return the module `fields`, which takes its time to import."""
-    with needing("validation", "pydantic"):
+    with importing_for_gen("validation", "pydantic"):
         from paddle_flags.gen import fields
     return fields
 
 
-def beside(path: str) -> dict[str, str]:
+def find_companions(path: str) -> dict[str, str]:
     """Return the paths of the files that belong together: flags.yaml, flags_compat.yaml, ..."""
     stem, extension = os.path.splitext(path)
     found = {"flags": path}
@@ -55,7 +55,7 @@ def read(paths: dict[str, str]) -> Source:
 
 def _read(name: str, path: str, problems: Problems) -> Any:
     try:
-        return the_fields().read(name, read_tree(path), problems)
+        return readers_of_fields().read(name, read_tree(path), problems)
     except GenerateError as error:
-        problems.take(error)
+        problems.add_errors_of(error)
     return None

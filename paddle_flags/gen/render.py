@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen import facts
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, near, needing, one_of
+from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, one_of, suggest
 from paddle_flags.gen.values import to_flagfile, to_text
 from paddle_flags.gen.view import (
     HASH_DIGITS,
@@ -165,7 +165,7 @@ def _why(error: Exception) -> str:
 
 
 def _environment(templates: str | None) -> Any:
-    with needing("rendering", "Jinja2"):
+    with importing_for_gen("rendering", "Jinja2"):
         import jinja2
     own = os.path.join(os.path.dirname(__file__), "templates")
     if templates is not None:
@@ -191,7 +191,7 @@ def _environment(templates: str | None) -> Any:
         "flagfile": to_flagfile,
         "settings": lambda sets: {each.flag: each.value for each in sets},
         "facts": facts.facts,
-        "side": facts.side,
+        "side": facts.side_text,
         "md": facts.md,
         "md_cell": facts.md_cell,
         "md_fact": facts.md_fact,
@@ -211,7 +211,7 @@ def _check_templates(directory: str, own: str) -> None:
     problems = Problems()
     for name in strange:
         if not any(name.encode() in text for text in texts):
-            expected = one_of(known) + ", or a file that a template includes" + near(name, known)
+            expected = one_of(known) + ", or a file that a template includes" + suggest(name, known)
             problems.add(
                 Place(os.path.join(directory, name), 1, 1),
                 "",

@@ -26,8 +26,8 @@ from setuptools.errors import OptionError, SetupError
 from paddle_flags._core.paths import get_include
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load_files
-from paddle_flags.gen.problems import near
-from paddle_flags.gen.read import beside
+from paddle_flags.gen.problems import suggest
+from paddle_flags.gen.read import find_companions
 from paddle_flags.gen.render import SPLIT, render
 from paddle_flags.gen.write import write
 
@@ -49,12 +49,12 @@ class Flags:
 
     def inputs(self) -> list[str]:
         """Return the YAML files, which must be in the source distribution."""
-        return list(beside(self.file).values())
+        return list(find_companions(self.file).values())
 
     def generate(self, languages: Sequence[str], directory: str) -> list[str]:
         """Write the files that changed; returns the paths of all files."""
         try:
-            flags = load_files(beside(self.file))
+            flags = load_files(find_companions(self.file))
             files = render(flags, languages, templates=self.templates, size=self.split)
             write(files, directory)
         except FlagError as error:
@@ -103,7 +103,7 @@ class _BuildPython(build_py):
             os.path.join(self._directory_of(each.package), name)
             for each in self.sets
             if each.package is not None
-            for name in (*render(load_files(beside(each.file)), ["python"]), TYPED)
+            for name in (*render(load_files(find_companions(each.file)), ["python"]), TYPED)
         ]
         return list(dict.fromkeys([*super().get_outputs(include_bytecode), *made]))
 
@@ -131,7 +131,7 @@ def _extend(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
     extension = known.get(flags.extension or "")
     if extension is None:
         names = ", ".join(known) or "none"
-        hint = near(flags.extension or "", known)
+        hint = suggest(flags.extension or "", known)
         message = f"extension: found '{flags.extension}', expected one of {names}{hint}"
         raise OptionError(message)
     stem = os.path.splitext(os.path.basename(flags.file))[0]

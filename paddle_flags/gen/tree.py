@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, needing, shown
+from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -129,7 +129,7 @@ def _decode(path: str, data: bytes) -> str:
 
 class _TreeReader:
     def __init__(self, path: str, text: str) -> None:
-        with needing("reading YAML", "ruamel.yaml"):
+        with importing_for_gen("reading YAML", "ruamel.yaml"):
             import ruamel.yaml.error
             import ruamel.yaml.events
         self._yaml = ruamel.yaml

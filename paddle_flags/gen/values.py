@@ -9,7 +9,7 @@ from typing import Any
 
 from paddle_flags._core.lists import encode
 from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Scalar, Value
-from paddle_flags.gen.problems import Odd
+from paddle_flags.gen.problems import AmbiguousText
 
 _BYTES = {"B": 1, "KB": 1000}
 _BYTES |= {f"{prefix}B": 1000**power for power, prefix in enumerate("kMGTPE", 1)}
@@ -28,7 +28,7 @@ _NOUNS = {"b": "true or false", "f64": "a number", "str": "text"}
 _LONGEST = 99  # bytes of a quantity
 
 
-class Unfit(Exception):
+class InvalidValueError(Exception):
     """A value is invalid; the text says what was expected."""
 
 
@@ -78,9 +78,9 @@ def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     if fits and kind in INTEGERS:
         low, high = INTEGERS[kind]
         fits = low <= value <= high
-    if not fits or isinstance(raw, Odd):
+    if not fits or isinstance(raw, AmbiguousText):
         in_quotes = ", in quotes" if kind == "string" and not isinstance(raw, list) else ""
-        raise Unfit(expected(kind, unit) + in_quotes + _unit_hint(raw, kind, unit))
+        raise InvalidValueError(expected(kind, unit) + in_quotes + _unit_hint(raw, kind, unit))
     made: Scalar = value
     return made
 
@@ -115,13 +115,15 @@ def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
     if items is None:
         return to_scalar(raw, kind, unit)
     if not isinstance(raw, list):
-        raise Unfit(f"a list of values of type {items}")
+        raise InvalidValueError(f"a list of values of type {items}")
     values: list[Scalar] = []
     for index, item in enumerate(raw):
         try:
             values.append(to_scalar(item, items))
-        except Unfit as error:
-            raise Unfit(f"a list of values of type {items}; item {index + 1}: {error}") from error
+        except InvalidValueError as error:
+            raise InvalidValueError(
+                f"a list of values of type {items}; item {index + 1}: {error}"
+            ) from error
     return values
 
 

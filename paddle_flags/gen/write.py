@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def differing(files: Mapping[str, str], directory: str) -> list[str]:
+def find_outdated(files: Mapping[str, str], directory: str) -> list[str]:
     """Return the names of the files that are missing or have another text."""
     return [name for name, text in files.items() if _read(directory, name) != text.encode()]
 
 
-def left_over(files: Mapping[str, str], directory: str) -> list[str]:
+def find_obsolete_sources(files: Mapping[str, str], directory: str) -> list[str]:
     """Return sources of an earlier run that no longer belong to this set."""
     stems = {name[: -len(".h")] for name in files if name.endswith(".h")}
     ours = re.compile("|".join(rf"{stem}(_[0-9]+|_implies)\.c" for stem in stems) or "(?!)")
@@ -45,7 +45,7 @@ def _read(directory: str, name: str) -> bytes | None:
 
 def write(files: Mapping[str, str], directory: str) -> list[str]:
     """Write the files that changed and remove outdated ones; returns the names of both."""
-    written, removed = differing(files, directory), left_over(files, directory)
+    written, removed = find_outdated(files, directory), find_obsolete_sources(files, directory)
     made: dict[str, str] = {}
     try:
         os.makedirs(directory, exist_ok=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.live._attach_flags import Pass
 from paddle_flags.live._attach_index import find_index
-from paddle_flags.live._attach_memory import AttachError, Exhausted, Unreadable, look
+from paddle_flags.live._attach_memory import AttachError, Exhausted, Unreadable, open_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,7 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
     `settable`. A sensitive flag has no values here either.
     """
     program = _program(pid)
-    document = read_memory(lambda: look(pid), history=history)
+    document = read_memory(lambda: open_memory(pid), history=history)
     return {"attached": True, "pid": pid, "program": program, **document}
 
 

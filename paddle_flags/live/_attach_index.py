@@ -40,7 +40,7 @@ class _Image(NamedTuple):
     segments: tuple[tuple[int, int, int, int, int], ...]
     """Type, access, address, size and alignment, as the program headers have them."""
 
-    def holds(self, address: int, size: int, access: int) -> bool:
+    def contains(self, address: int, size: int, access: int) -> bool:
         """Return whether loaded memory of the image is there."""
         return any(
             kind == _PT_LOAD
@@ -133,7 +133,7 @@ def _copies(memory: Memory) -> Iterator[_Copy]:
     for image in _images(memory):
         for kind, _, address, size, align in image.segments:
             start = image.base + address
-            if kind != _PT_NOTE or not image.holds(start, size, _READ):
+            if kind != _PT_NOTE or not image.contains(start, size, _READ):
                 continue
             try:
                 notes = memory.read(start, min(size, _NOTES_MAX))
@@ -161,11 +161,11 @@ def _record_addresses(start: int, notes: bytes, align: int) -> Iterator[int]:
 
 
 def _read_copy(memory: Memory, image: _Image, at: int) -> _Copy | None:
-    if at % POINTER or not image.holds(at, _RECORD_LEAST, _READ | _WRITE):
+    if at % POINTER or not image.contains(at, _RECORD_LEAST, _READ | _WRITE):
         return None
     try:
         abi, size = struct.unpack("=II", memory.read(at, 8))
-        full = size >= _RECORD.size and image.holds(at, _RECORD.size, _READ | _WRITE)
+        full = size >= _RECORD.size and image.contains(at, _RECORD.size, _READ | _WRITE)
         data = memory.read(at, _RECORD.size if full else _RECORD_LEAST)
     except Unreadable:
         return None

@@ -204,6 +204,6 @@ def regions(pid: int) -> list[Region]:
     return found
 
 
-def look(pid: int) -> Memory:
+def open_memory(pid: int) -> Memory:
     """Return the memory of a process as it is now."""
     return Memory(regions(pid), fetcher(pid))

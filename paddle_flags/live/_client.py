@@ -101,15 +101,15 @@ class Client:
         """Change flags: all of them, or none.
 
         None as a value takes back what clients have set. `expect` has values that the flags must
-        have now. With a `duration`, in seconds or as `"10m"`, the change ends by itself. `confirm`
+        have now. With a `duration`, in seconds or as `"10m"`, the change expires. `confirm`
         names the unsafe flags that are meant.
         """
         if isinstance(confirm, str):
             message = f"confirm: {shown(confirm)}: expected a list of names, not a text"
             raise errors.FlagTypeError(message)
         params = {
-            "set": _texts(values),
-            "expect": None if expect is None else _texts(expect),
+            "set": _argument_texts(values),
+            "expect": None if expect is None else _argument_texts(expect),
             "reason": reason,
             "for": duration,
             "dry_run": dry_run or None,
@@ -152,20 +152,20 @@ class Client:
                     if event.kind != "alive":
                         yield event
             except LiveError as error:
-                if not (reconnect and _may_pass(error)):
+                if not (reconnect and _is_worth_retrying(error)):
                     raise
                 yield Event("lost", since or "", {"detail": str(error)})
             wait = min(max(2 * wait, 0.1), _SLOWEST)
             time.sleep(wait)
 
 
-def _may_pass(error: LiveError) -> bool:
+def _is_worth_retrying(error: LiveError) -> bool:
     """Return whether trying again makes sense."""
     busy = error.problem is not None and error.problem.status in (404, 502, 503)
     return busy or isinstance(error, LiveConnectionError)
 
 
-def _texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
+def _argument_texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
     """Return the values as a command line has them."""
     return {name: _text(name, value) for name, value in values.items()}
 

@@ -213,7 +213,7 @@ EVENTS: Mapping[str, Any] = {
 
 def check(document: Any, form: Any) -> Any:
     """Return a document if it has a form, one of the above; raise LiveError if not."""
-    fault = fault_of(document, form)
+    fault = find_invalid_field(document, form)
     if fault is None:
         return document
     what = f": its field {fault!r} is missing or of another type" if fault else ""
@@ -221,7 +221,7 @@ def check(document: Any, form: Any) -> Any:
     raise LiveError(message)
 
 
-def fault_of(value: object, form: Any, name: str = "") -> str | None:
+def find_invalid_field(value: object, form: Any, name: str = "") -> str | None:
     """Return the name of a field in a value that hasn't its type; None if there is none."""
     if isinstance(form, dict) or is_typeddict(form):
         return _fault_in_object(value, form, name)
@@ -229,11 +229,11 @@ def fault_of(value: object, form: Any, name: str = "") -> str | None:
         return None
     kind, kinds = get_origin(form), get_args(form)
     if kind is UnionType:
-        fits = any(fault_of(value, each, name) is None for each in kinds)
+        fits = any(find_invalid_field(value, each, name) is None for each in kinds)
         return None if fits else name
     if kind in (list, dict) and isinstance(value, kind):
         parts = value.values() if isinstance(value, dict) else value
-        faults = (fault_of(each, kinds[-1], name) for each in parts)
+        faults = (find_invalid_field(each, kinds[-1], name) for each in parts)
         return next((each for each in faults if each is not None), None)
     return None if form is Any else name
 
@@ -258,7 +258,7 @@ def _fault_in_object(value: object, form: Any, name: str) -> str | None:
     for key, each in (form if isinstance(form, dict) else _fields(form)).items():
         fault = None
         if key in value:
-            fault = fault_of(value[key], each, key)
+            fault = find_invalid_field(value[key], each, key)
         elif key in needed:
             fault = key
         if fault is not None:

@@ -15,7 +15,7 @@ _AUDIT = "PADDLE_FLAGS_LIVE_AUDIT"
 _FSYNC = "PADDLE_FLAGS_LIVE_AUDIT_FSYNC"
 
 
-def serve_as_told() -> None:
+def serve_from_environment() -> None:
     """Serve as the environment says; what goes wrong is a warning, as the program isn't to blame.
 
     Forked children serve too, as children do that inherit the variables.
@@ -33,7 +33,11 @@ def serve_as_told() -> None:
         try:
             warnings.warn(FlagWarning(message), stacklevel=2)
         except Warning as raised:  # by a filter: it would end the program at its first import
-            report(raised, "Exception ignored while the flags were to be served", serve_as_told)
+            report(
+                raised,
+                "Exception ignored while the flags were to be served",
+                serve_from_environment,
+            )
 
 
 def _serve(address: str | None) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
 from paddle_flags.live._errors import LiveConnectionError, LiveError, refusal
-from paddle_flags.live._rpc import LONGEST, lost
+from paddle_flags.live._rpc import LONGEST, connection_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -74,7 +74,7 @@ class RestLink:
         body = json.dumps(params, allow_nan=False) if verb == "POST" else None
 
         def work(send: Send) -> Any:
-            return _document(send(verb, self._place(send) + path, body))
+            return _document(send(verb, self._process_path(send) + path, body))
 
         return check(self._run(work, self._timeout), ANSWERS[method])
 
@@ -85,7 +85,7 @@ class RestLink:
         """
 
         def work(send: Send) -> http.client.HTTPResponse:
-            answer = send("GET", f"{self._place(send)}/events", None, since or "")
+            answer = send("GET", f"{self._process_path(send)}/events", None, since or "")
             if answer.status != http.client.OK:
                 _document(answer)
             return answer
@@ -94,7 +94,7 @@ class RestLink:
             try:
                 yield from _events(answer, since or "")
             except (OSError, http.client.HTTPException) as error:
-                raise self._lost(error) from error
+                raise self._connection_error(error) from error
 
     def _run(self, work: Callable[[Send], Any], patience: float) -> Any:
         """Return what is done with requests, whose connections may be silent for some seconds.
@@ -133,7 +133,7 @@ class RestLink:
         try:
             return done.result(self._timeout)
         except (OSError, UnicodeError, http.client.HTTPException) as error:
-            raise self._lost(error) from error
+            raise self._connection_error(error) from error
         finally:
             if done.cancel():
                 for each in opened:
@@ -146,12 +146,12 @@ class RestLink:
             return http.client.HTTPConnection(host, port, timeout=patience)
         return http.client.HTTPSConnection(host, port, timeout=patience, context=self._tls)
 
-    def _place(self, send: Send) -> str:
+    def _process_path(self, send: Send) -> str:
         """Return the path of the process; a gateway that shows a single one means that."""
         processes = f"{self._prefix}/v1/processes"
         if self._pid is not None:
             return f"{processes}/{self._pid}"
-        found = self._gateway(send, processes)
+        found = self._list_processes(send, processes)
         listed = found.get("processes") if isinstance(found, dict) else None
         pids = [each["pid"] for each in listed or () if isinstance(each.get("pid"), int)]
         if len(pids) == 1:
@@ -160,7 +160,7 @@ class RestLink:
         text = f"{self._url}: expected one process, as in {self._url}/PID; there are: {which}"
         raise LiveError(text)
 
-    def _gateway(self, send: Send, processes: str) -> Any:
+    def _list_processes(self, send: Send, processes: str) -> Any:
         """Return the list of its processes; where there is none, the URL is wrong."""
         try:
             return _document(send("GET", processes))
@@ -170,7 +170,7 @@ class RestLink:
         text = f"{self._url}: is no process of a gateway, expected http://HOST:PORT/PID"
         raise LiveError(text)
 
-    def _lost(self, error: Exception) -> LiveConnectionError:
+    def _connection_error(self, error: Exception) -> LiveConnectionError:
         if isinstance(error, http.client.IncompleteRead):
             error = ConnectionResetError()
         elif isinstance(error, http.client.HTTPException) and not isinstance(error, OSError):
@@ -181,7 +181,7 @@ class RestLink:
         elif isinstance(error, ssl.SSLError):
             why = str(error.reason or "").replace("_", " ").lower()
             return LiveConnectionError(f"{self._url}: TLS failed: {why}; does the URL need http?")
-        return lost(self._url, error)
+        return connection_error(self._url, error)
 
 
 def _document(answer: http.client.HTTPResponse) -> Any:

@@ -63,7 +63,7 @@ class Connection:
             self._connect()
         except OSError as error:
             self.__exit__()
-            raise lost(self._path, error) from error
+            raise connection_error(self._path, error) from error
         return self
 
     def _connect(self) -> None:
@@ -71,10 +71,10 @@ class Connection:
             message = f"{self._path}: only Linux tells whose a socket is; use a URL here"
             raise FlagUnsupportedError(message)
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        with _short(self._path) as path:
+        with _shorten_path(self._path) as path:
             while True:
                 try:
-                    self._ready().connect(path)
+                    self._prepare_socket().connect(path)
                     break
                 except BlockingIOError:  # too many clients are connecting
                     time.sleep(_RETRY)
@@ -113,9 +113,9 @@ class Connection:
             message = f"the request has more than {_LONGEST_REQUEST} bytes"
             raise LiveError(message)
         try:
-            self._ready().sendall(line)
+            self._prepare_socket().sendall(line)
         except OSError as error:
-            raise lost(self._path, error) from error
+            raise connection_error(self._path, error) from error
         result = _result_of(_decode(self._read()), self._count)
         return check(result, ANSWERS.get(method, {}))
 
@@ -175,7 +175,7 @@ class Connection:
                 start = page = self._ask(method, params)
                 if page["complete"]:
                     whole, found, removed = page, {}, set()
-        return _fail("it has too many pages")
+        return _raise_malformed("it has too many pages")
 
     def _read(self) -> bytes:
         """Return the next line."""
@@ -183,26 +183,26 @@ class Connection:
         while (end := self._data.find(b"\n", searched)) < 0:
             searched = len(self._data)
             if searched > self._longest:
-                _fail(f"it is longer than {self._longest} bytes")
+                _raise_malformed(f"it is longer than {self._longest} bytes")
             try:
-                part = self._ready().recv(_PART)
+                part = self._prepare_socket().recv(_PART)
                 if not part:
                     raise ConnectionResetError
             except OSError as error:
-                raise lost(self._path, error) from error
+                raise connection_error(self._path, error) from error
             self._data += part
         line = bytes(self._data[:end])
         del self._data[: end + 1]
         return line
 
-    def _ready(self) -> socket.socket:
+    def _prepare_socket(self) -> socket.socket:
         """Return the socket, for what may take the time that is left."""
         if self._socket is None or self._aborted:
             raise ConnectionResetError
-        self._socket.settimeout(self._left())
+        self._socket.settimeout(self._seconds_left())
         return self._socket
 
-    def _left(self) -> float:
+    def _seconds_left(self) -> float:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -217,7 +217,7 @@ def mark_of(document: Any) -> str:
     epoch, revision = document.get("epoch"), document.get("revision")
     is_word = isinstance(epoch, str) and epoch.isascii() and epoch.isalnum()
     if not is_word or not isinstance(revision, int):
-        _fail("it has no epoch and revision")
+        _raise_malformed("it has no epoch and revision")
     return f"{epoch}-{revision}"
 
 
@@ -226,8 +226,8 @@ def _decode(line: bytes) -> dict[str, Any]:
     try:
         message = json.loads(line.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
     except (ValueError, RecursionError):
-        _fail("it isn't JSON")
-    return message if isinstance(message, dict) else _fail("it isn't an object")
+        _raise_malformed("it isn't JSON")
+    return message if isinstance(message, dict) else _raise_malformed("it isn't an object")
 
 
 def _refuse(_: str) -> NoReturn:
@@ -242,11 +242,11 @@ def _finite(text: str) -> float:
 def _result_of(message: dict[str, Any], number: int) -> Any:
     """Return the result in the answer to a request; raise LiveError for an error."""
     if "method" in message or message.get("id", number) not in (number, None):
-        _fail("it answers another request")
+        _raise_malformed("it answers another request")
     if isinstance(message.get("error"), dict):
         raise _refusal_of(message["error"])
     if "result" not in message or message.get("id") != number:
-        _fail("it has no result")
+        _raise_malformed("it has no result")
     return message["result"]
 
 
@@ -267,11 +267,11 @@ def _event_of(message: dict[str, Any]) -> Event:
     kind = str(message.get("method")).removeprefix("events.")
     params = check(message.get("params"), EVENTS.get(kind, {}))
     if not kind.isidentifier():  # it becomes a line of a stream
-        _fail("it isn't an event")
+        _raise_malformed("it isn't an event")
     return Event(kind, "" if kind == "alive" else mark_of(params), params)
 
 
-def _fail(why: str) -> NoReturn:
+def _raise_malformed(why: str) -> NoReturn:
     message = f"the answer isn't one of the live protocol: {why}"
     raise LiveError(message)
 
@@ -284,7 +284,7 @@ _WHY = (
 )
 
 
-def lost(where: str, error: BaseException) -> LiveConnectionError:
+def connection_error(where: str, error: BaseException) -> LiveConnectionError:
     """Return the error for a connection that was not made, or has ended."""
     known = next((why for kind, why in _WHY if isinstance(error, kind)), None)
     why = known or getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -292,7 +292,7 @@ def lost(where: str, error: BaseException) -> LiveConnectionError:
 
 
 @contextmanager
-def _short(path: str) -> Iterator[str]:
+def _shorten_path(path: str) -> Iterator[str]:
     """Give a path that the kernel takes, however long it is."""
     if len(os.fsencode(path)) <= _LONGEST_PATH:
         yield path

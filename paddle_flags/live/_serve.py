@@ -101,13 +101,13 @@ class Server:
         self._listeners = listeners
         self._handle = ctypes.c_void_p()
         self._closed = threading.Event()
-        context = held_for_good(self._take_event)
+        context = held_for_good(self._handle_event)
         options.audit, options.context = int(AUDIT), int(ffi.cast("uintptr_t", context))
         _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
         _watch_children(self)
 
-    def _take_event(self, event: bytes) -> None:
+    def _handle_event(self, event: bytes) -> None:
         """Hand over an event, on a thread of the library."""
         for listener in (log_event, *self._listeners):
             try:
@@ -168,7 +168,7 @@ def serve(
     the path of a file, a function that takes the event as a dictionary, or a list of functions
     with at most one path. With `fsync`, clients get their answers when the event is on disk.
 
-    A forked child isn't served, or with `on_fork="reopen"` on a socket of its own.
+    A forked child isn't served, or with `on_fork="reopen"` on its own socket.
 
     Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
     """
@@ -177,10 +177,10 @@ def serve(
         raise FlagArgumentError(message)
     options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
     options.on_fork = ("close", "reopen").index(on_fork)
-    options.address = None if address is None else _checked_address(address)
+    options.address = None if address is None else _check_address(address)
     options.program = _program()
-    options.settable = _joined(settable) or None
-    listeners = _listed(audit)
+    options.settable = _join_patterns(settable) or None
+    listeners = _list_audits(audit)
     paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
     if len(paths) > 1:
         message = "audit: expected one path, and any number of functions"
@@ -189,13 +189,13 @@ def serve(
     return Server(options, [each for each in listeners if callable(each)])
 
 
-def _joined(settable: str | Iterable[str]) -> bytes:
+def _join_patterns(settable: str | Iterable[str]) -> bytes:
     """Return names and patterns of flags as the library takes them."""
     each = [settable] if isinstance(settable, str) else list(settable)
     return b",".join(to_argument("settable", pattern) for pattern in each)
 
 
-def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:
+def _list_audits(audit: Audit | Iterable[Audit]) -> list[Audit]:
     several = isinstance(audit, (list, tuple, set, frozenset))
     found: list[Any] = [*audit] if several else [audit]  # type: ignore[misc]
     for each in found:
@@ -205,7 +205,7 @@ def _listed(audit: Audit | Iterable[Audit]) -> list[Audit]:
     return found
 
 
-def _checked_address(address: str | os.PathLike[str]) -> bytes:
+def _check_address(address: str | os.PathLike[str]) -> bytes:
     text = os.fspath(address)
     if isinstance(text, str) and "/" in text and "://" not in text:
         return to_argument("address", text)
@@ -229,7 +229,7 @@ def open_servers() -> list[Server]:
     return [each for each in _servers if each.address]
 
 
-def _encoded(text: str | None) -> bytes | None:
+def _encode(text: str | None) -> bytes | None:
     return None if text is None else os.fsencode(text)
 
 
@@ -245,10 +245,10 @@ def report_change(
 
     `flags` has names with texts before and after; `until` is in seconds since 1970, or 0.
     """
-    changed = (_Changed * len(flags))(*(_Changed(*map(_encoded, flag)) for flag in flags))
+    changed = (_Changed * len(flags))(*(_Changed(*map(_encode, flag)) for flag in flags))
     change = _Change(
         ctypes.sizeof(_Change),
-        *map(_encoded, (by or None, fleet, reason or None)),
+        *map(_encode, (by or None, fleet, reason or None)),
         int(until * 1000),
         changed,
         len(flags),

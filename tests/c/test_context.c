@@ -64,7 +64,7 @@ static void check_context(const pd_scope_context *context) {
   check_tree(context, &last);
   for (int i = 0; i < SCOPES; i++) {
     if (!scopes[i]) continue;
-    CHECK(pd__context_has(context, scopes[i]) == is_open[i]);
+    CHECK(pd__context_has_scope(context, scopes[i]) == is_open[i]);
     for (size_t k = 0; is_open[i] && k < scopes[i]->count; k++) {
       const pd__scoped *value = &scopes[i]->values[k];
       const pd__scoped **newest = &latest[value->flag - flags];
@@ -72,7 +72,7 @@ static void check_context(const pd_scope_context *context) {
       values++;
     }
   }
-  for (int i = 0; i < FLAGS; i++) CHECK(pd__context_latest(context, &flags[i]) == latest[i]);
+  for (int i = 0; i < FLAGS; i++) CHECK(pd__context_find_latest(context, &flags[i]) == latest[i]);
   CHECK(count_nodes(context) == values);
 }
 
@@ -80,14 +80,14 @@ static void open_scope(pd_scope_context **context, int number) {
   pd_scope_context *made = NULL;
   scopes[number] = make_scope(number);
   is_open[number] = true;
-  CHECK(pd__context_with(*context, scopes[number], &made));
+  CHECK(pd__context_add_scope(*context, scopes[number], &made));
   pd__context_release(*context);
   *context = made;
 }
 
 static void end_scope(pd_scope_context **context, int number) {
   pd_scope_context *made = NULL;
-  CHECK(pd__context_without(*context, scopes[number], &made));
+  CHECK(pd__context_remove_scope(*context, scopes[number], &made));
   is_open[number] = false;
   scopes[number] = NULL;
   int before = gone;
@@ -143,9 +143,9 @@ TEST(a_context_that_is_held_keeps_its_scopes) {
   pd_scope_context *held = pd__context_retain(context), *made = NULL;
   CHECK(held == context && held->references == 2);
   pd__scope *fifth = scopes[5];
-  CHECK(pd__context_without(context, fifth, &made));
+  CHECK(pd__context_remove_scope(context, fifth, &made));
   pd__context_release(context);
-  CHECK(gone == 0 && pd__context_has(held, fifth) && !pd__context_has(made, fifth));
+  CHECK(gone == 0 && pd__context_has_scope(held, fifth) && !pd__context_has_scope(made, fifth));
   pd__context_release(held);
   CHECK(gone == 1);
   pd__context_release(made);

@@ -31,15 +31,15 @@ static void remove_hook(const pd__hook *hook) { CHECK_OK(pd_hook_remove(hook->nu
 
 static void hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {
   pd__operation_lock(operation);
-  pd__hook_hold(operation, hook, held);
+  pd__hook_retain(operation, hook, held);
   pd__operation_unlock(operation);
 }
 
 static void release_held(pd__operation *operation) {
   pd__operation_lock(operation);
-  pd__hooks_release_held(operation);
+  pd__hooks_release_retained(operation);
   pd__operation_unlock(operation);
-  CHECK(!operation->held);
+  CHECK(!operation->retained_hooks);
   pd__hooks_release_removed(operation);
 }
 
@@ -92,7 +92,7 @@ TEST(the_holds_of_an_operation_that_its_process_lacks_are_not_counted) {
   hold(&two, hook, &held[1]);
   one.listing->lost = true;
   release_held(&one);
-  CHECK(hook->calls == 2 && !one.listing->held);
+  CHECK(hook->calls == 2 && !one.listing->retained_hooks);
   release_held(&two);
   CHECK(hook->calls == 1);
 }

@@ -109,11 +109,11 @@ TEST(what_is_gone_leaves_its_addresses_to_others) {
 
 TEST(a_module_is_known_to_be_kept_as_long_as_it_stays_where_it_is) {
   pd_module *a = add("a", 1 * K, 2 * K);
-  a->kept = true;
+  a->permanent = true;
   pd__module_mark_gone(a);
-  CHECK(add("a", 1 * K, 2 * K) == a && a->kept);
+  CHECK(add("a", 1 * K, 2 * K) == a && a->permanent);
   pd__module_mark_gone(a);
-  CHECK(add("a", 3 * K, 4 * K) == a && !a->kept);
+  CHECK(add("a", 3 * K, 4 * K) == a && !a->permanent);
 }
 
 TEST(the_program_is_found_and_added_once) {

@@ -7,8 +7,8 @@
 #include <registry/registry.h>
 
 static const char *place_of(pd_origin origin) {
-  static char out[PD__PLACE_SIZE];
-  return pd__origin_write_place(&origin, out);
+  static char out[PD__PREFIX_SIZE];
+  return pd__origin_write_prefix(&origin, out);
 }
 
 static const char *written(pd_origin origin) {

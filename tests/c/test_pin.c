@@ -80,7 +80,7 @@ TEST(the_last_operation_that_unpins_a_module_closes_it) {
   pd_module *module = add_opened();
   pin(&one, module);
   pin(&two, module);
-  pd__module_close(&one, module);
+  pd__module_end_opening(&one, module);
   CHECK(module->opened == 0 && module->closing == 1 && !one.closing);
   release(&one);
   CHECK(!one.closing && module->closing == 1);
@@ -96,9 +96,9 @@ TEST(a_module_that_nobody_has_pinned_is_closed_by_its_own_operation) {
   pd_module *module = add_opened();
   open_plugin("bare");
   module->opened = 2;
-  pd__module_close(&one, module);
+  pd__module_end_opening(&one, module);
   CHECK(one.closing && module->closing == 0 && module->closers == 1);
-  pd__module_close(&one, module);
+  pd__module_end_opening(&one, module);
   CHECK(module->closers == 2);
   pd__pins_close(&one);
   CHECK(closed == 2 && module->closers == 0);

@@ -40,8 +40,8 @@ TEST(a_node_that_nothing_waits_for_is_given_to_another_name) {
   pd_flag *first = pd__names_add("first", 5), *second = pd__names_add("second", 6);
   CHECK(first && second && first != second && pd__names_find("first", 5) == first);
   CHECK(pd__flag_make_extra(first) && first->extended);
-  CHECK(pd__names_release(first) && !pd__names_find("first", 5));
-  CHECK(pd__names_release(second) && !pd__names_find("second", 6));
+  CHECK(pd__names_free_unused(first) && !pd__names_find("first", 5));
+  CHECK(pd__names_free_unused(second) && !pd__names_find("second", 6));
   CHECK(!first->extra && !first->extended && !first->name && !pd__names_next(NULL));
   pd_flag *third = pd__names_add("third", 5), *fourth = pd__names_add("fourth", 6),
           *fifth = pd__names_add("fifth", 5);
@@ -55,13 +55,13 @@ TEST(a_node_is_kept_while_something_waits_for_its_name) {
   pd__platform_lock();
   pd_flag *node = pd__names_add("waiting", 7);
   CHECK(pd__flag_make_extra(node));
-  node->extra->holds = 1;
-  CHECK(!pd__names_release(node));
-  node->extra->holds = 0;
+  node->extra->references = 1;
+  CHECK(!pd__names_free_unused(node));
+  node->extra->references = 0;
   node->known = true;
-  CHECK(!pd__names_release(node));
+  CHECK(!pd__names_free_unused(node));
   node->known = false;
-  CHECK(pd__names_release(node));
+  CHECK(pd__names_free_unused(node));
   pd__platform_unlock();
 }
 
@@ -70,7 +70,7 @@ TEST(a_name_that_cannot_be_stored_is_not_found_any_more) {
   pd_flag *node = pd__names_add("abandoned", 9);
   pd__names_abandon(node);
   CHECK(!pd__names_find("abandoned", 9) && !pd__names_find("", 0));
-  CHECK(!pd__names_release(node));
+  CHECK(!pd__names_free_unused(node));
   CHECK(pd__names_add("abandoned", 9) != node);
   pd__platform_unlock();
 }

@@ -65,8 +65,8 @@ static void add(pd__table *table, uint32_t key) {
 }
 
 static void free_table(pd__table *table) {
-  free(table->now.slots);
-  free(table->old.slots);
+  free(table->current.slots);
+  free(table->previous.slots);
 }
 
 TEST(nothing_is_found_in_an_empty_table) {
@@ -131,13 +131,13 @@ TEST(items_are_found_in_a_table_that_is_full) {
   pd__table table = {.count = 0};
   spread = UINT32_MAX;
   CHECK(pd__table_reserve(&table, 700));
-  size_t capacity = table.now.capacity;
+  size_t capacity = table.current.capacity;
   uint32_t most = (uint32_t)pd__table_limit(capacity);
   for (uint32_t key = 1; key <= most; key++) {
     CHECK(pd__table_reserve(&table, 1));
     pd__table_add(&table, (uint32_t)capacity - 3, key); /* all of one hash, near the end */
   }
-  CHECK(table.now.capacity == capacity && table.count == most);
+  CHECK(table.current.capacity == capacity && table.count == most);
   spread = 1;
   for (uint32_t key = 1; key <= most; key++) {
     CHECK(pd__table_find(&table, (uint32_t)capacity - 3, same_key, &key) == key);
@@ -159,7 +159,7 @@ TEST(a_table_of_any_size_has_moved_before_it_is_full) {
     pd__table table = {.count = 0};
     for (uint32_t key = 1; key <= 20 * kept + 200; key++) {
       CHECK(pd__table_reserve(&table, 1));
-      CHECK(table.used + table.left < pd__table_limit(table.now.capacity));
+      CHECK(table.used + table.left < pd__table_limit(table.current.capacity));
       pd__table_add(&table, hash_of(key), key);
       if (key > kept) pd__table_remove(&table, hash_of(key - kept), key - kept);
     }
@@ -183,7 +183,7 @@ TEST(a_table_stays_small_where_as_many_items_go_as_come) {
     if (key > 20) pd__table_remove(&table, hash_of(key - 20), key - 20);
   }
   CHECK(table.count == 20);
-  CHECK(table.now.capacity <= 128);
+  CHECK(table.current.capacity <= 128);
   free_table(&table);
 }
 
@@ -203,9 +203,9 @@ TEST(what_was_reserved_takes_no_memory_later) {
   spread = UINT32_MAX;
   for (uint32_t key = 1; key <= 100; key++) add(&table, key);
   CHECK(pd__table_reserve(&table, 10000));
-  const pd__table_slot *slots = table.now.slots;
+  const pd__table_slot *slots = table.current.slots;
   for (uint32_t key = 101; key <= 10100; key++) add(&table, key);
-  CHECK(table.now.slots == slots);
+  CHECK(table.current.slots == slots);
   CHECK(pd__table_reserve(&table, 10) && pd__table_reserve(&table, 100000));
   for (uint32_t key = 1; key <= 10101; key++) CHECK(has(&table, key) == (key <= 10100));
   free_table(&table);

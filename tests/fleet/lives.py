@@ -15,7 +15,7 @@ from paddle_flags.fleet._member import Member
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._record import CHANGE, Change, Record
 from paddle_flags.fleet._role import Options
-from paddle_flags.fleet._state import State, Verdict, fold
+from paddle_flags.fleet._state import State, Verdict, apply_batches
 from paddle_flags.fleet._store import UnreachableError
 
 TICK_TIMEOUT = 8.0
@@ -303,7 +303,7 @@ class Life:
         held = [each for each in state.batches if member._is_current(each)]
         judge = lambda _, wanted: self.program.check(wanted)  # noqa: E731
         said = json.loads(stored.document)["answers"]
-        self._check_answers(said, fold(held, member.selected, judge)[1])
+        self._check_answers(said, apply_batches(held, member.selected, judge)[1])
 
     def _check_answers(self, said: dict[str, list[Any]], verdicts: list[Verdict]) -> None:
         """Compare what it says of changes that later ones have not replaced."""
@@ -314,4 +314,4 @@ class Life:
             good = (_flags.APPLIED, _flags.PENDING) if why is None else (_flags.REJECTED,)
             if answer not in good and not keys <= replaced:
                 raise FaultError(f"{self.name} says {answer!r} of {batch.revision}, not {good}")
-            replaced |= keys if batch.lasts else set()
+            replaced |= keys if batch.is_lasting else set()

@@ -17,7 +17,7 @@ def ends_are_not_written(patch):
 
 
 def an_end_takes_nothing_back(patch):
-    patch.setattr(_state, "_ended", lambda state, _: state)
+    patch.setattr(_state, "_without_ended", lambda state, _: state)
 
 
 def a_newcomer_trusts_its_clock(patch):
@@ -51,7 +51,7 @@ def a_member_takes_half_of_a_batch(patch):
 
 
 def half_of_a_rejected_batch_is_taken_with_the_next(patch):
-    def fold(batches, selected, judge):
+    def apply_batches(batches, selected, judge):
         tables, values, verdicts = {}, {}, []
         for batch in batches:
             if selected.is_concerned(batch.changes):
@@ -62,20 +62,20 @@ def half_of_a_rejected_batch_is_taken_with_the_next(patch):
                 verdicts.append(_state.Verdict(batch, why, values))
         return values, verdicts
 
-    patch.setattr(_member, "fold", fold)
+    patch.setattr(_member, "apply_batches", apply_batches)
 
 
 def a_member_keeps_what_it_had(patch):
-    fold, had = _member.fold, {}
+    apply_batches, had = _member.apply_batches, {}
 
     def keep(batches, selected, judge):
-        values, verdicts = fold(batches, selected, judge)
+        values, verdicts = apply_batches(batches, selected, judge)
         if any(each.why is not None for each in verdicts):
             values = had.get(judge, values)
         had[judge] = values
         return values, verdicts
 
-    patch.setattr(_member, "fold", keep)
+    patch.setattr(_member, "apply_batches", keep)
 
 
 def nobody_aborts_what_is_overdue(patch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from paddle_flags.fleet._document import Facts
-from paddle_flags.fleet._flags import Look, Steps, Values
+from paddle_flags.fleet._flags import Steps, Traits, Values
 from paddle_flags.fleet._record import Record
 
 Rule = Callable[[dict[str, int]], bool]
@@ -52,9 +52,9 @@ class Program:
     def facts(self, key: bytes | None) -> Facts:
         return Facts({}, [], [], {})
 
-    def look(self, names: Iterable[str]) -> dict[str, Look]:
+    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         return {
-            name: Look(
+            name: Traits(
                 "fleet" if name in self.values else "default",
                 sensitive=False,
                 closed=False,

@@ -12,7 +12,7 @@ import pytest
 from bench.fleet import costs
 from bench.fleet.costs import Count, Row
 
-pytestmark = pytest.mark.extended  # needs much time
+pytestmark = pytest.mark.release  # needs much time
 
 SIZES = (32, 128)
 MANY = (128, 512)

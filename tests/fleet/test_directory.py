@@ -166,7 +166,7 @@ class Files:
         os.utime(self.path, (self.now, self.now))
 
     def runs(self, ttl=10.0):
-        self.ages.look()
+        self.ages.start_round()
         return self.ages.age("member", self.path.stat()) < ttl
 
 

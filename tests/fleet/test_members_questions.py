@@ -339,11 +339,11 @@ def test_a_tick_goes_on_as_soon_as_the_change_is_aborted(store, members):
 INTERRUPTED = """
 import os, sys
 from paddle_flags.fleet import Fleet, _follow
-def written(self, data, take=_follow.Follower._take):
-    _follow.Follower._take = take
+def written(self, data, take=_follow.Follower._follow_record):
+    _follow.Follower._follow_record = take
     os.kill(os.getpid(), 2)  # the record is there, and its writer doesn't know it yet
     return take(self, data)
-_follow.Follower._take = written
+_follow.Follower._follow_record = written
 Fleet(sys.argv[1]).set({"level": 13}, at_step=5, wait=600)
 """
 

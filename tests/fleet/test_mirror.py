@@ -58,7 +58,7 @@ def test_what_the_configmap_no_longer_has_is_unset_and_all_else_stays(mounted, n
     fleet.set({"lr": 0.5, "level": 2})
     fleet.set({"level": 7}, role="trainer")
     mounted.write(level="3", name="a", selectors__json='{"host:h": {"level": 4}}')
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {
         ("all", "lr"): "0.5",
         ("all", "level"): "3",
@@ -67,7 +67,7 @@ def test_what_the_configmap_no_longer_has_is_unset_and_all_else_stays(mounted, n
         ("host:h", "level"): "4",
     }
     mounted.write(name="b")
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {
         ("all", "lr"): "0.5",
         ("all", "name"): "b",
@@ -80,43 +80,43 @@ def test_an_empty_configmap_unsets_all_that_was_mirrored(mounted, new, fleet):
     one = new()
     fleet.set({"lr": 0.5})
     mounted.write(level="3", name="a")
-    one.turn()
+    one.copy_changes()
     mounted.write()
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {("all", "lr"): "0.5"}
     assert fleet.revision == 3
 
 
 def test_the_log_names_the_configmap_and_says_why(mounted, new, source, fleet):
     mounted.write(level="3")
-    new(f"{source}?poll=5").turn()
+    new(f"{source}?poll=5").copy_changes()
     entry = fleet.values()["level"]
     assert (entry.by, entry.reason) == (source, f"mirrored from {source}")
 
 
 def test_an_empty_file_is_an_empty_value(mounted, new, fleet):
     mounted.write(name="")
-    new().turn()
+    new().copy_changes()
     assert values(fleet) == {("all", "name"): ""}
-    assert new().turn() is None
+    assert new().copy_changes() is None
 
 
 def test_what_is_the_same_is_not_written_again(mounted, new, fleet):
     one = new()
     mounted.write(level="3", name="a")
-    assert one.turn()[0] == 1
-    assert one.turn() is None
+    assert one.copy_changes()[0] == 1
+    assert one.copy_changes() is None
     mounted.write(level="3", name="a")
-    assert one.turn() is None
+    assert one.copy_changes() is None
     assert fleet.revision == 1
 
 
 def test_a_mirror_that_starts_again_goes_on_where_it_was(mounted, new, fleet):
     mounted.write(level="3", name="a")
-    new().turn()
-    assert new().turn() is None
+    new().copy_changes()
+    assert new().copy_changes() is None
     mounted.write(level="4")
-    new().turn()
+    new().copy_changes()
     assert values(fleet) == {("all", "level"): "4"}
     assert fleet.revision == 2
 
@@ -128,14 +128,14 @@ def test_a_fleet_is_mirrored_without_temporary_values_and_steps(tmp_path, new, f
         other.set({"level": 4}, role="trainer", duration=100)
         other.set({"name": "a"}, at_step=7)
         other.set({"name": "aborted"}, dry_run=True)
-        one.turn()
+        one.copy_changes()
         assert values(fleet) == {
             ("role:trainer", "level"): "3",
             ("role:trainer", "lr"): "0.5",
             ("all", "name"): "a",
         }
         other.reset(1)
-        one.turn()
+        one.copy_changes()
     assert values(fleet) == {("role:trainer", "level"): "3", ("role:trainer", "lr"): "0.5"}
     assert fleet.revision == 2
 
@@ -148,11 +148,11 @@ def test_a_flag_that_an_operator_changes_is_set_back_and_the_log_shows_both(
 ):
     one = new()
     mounted.write(level="3", name="a")
-    one.turn()
+    one.copy_changes()
     fleet.set({"level": 9, "lr": 0.5})
-    one.turn()
+    one.copy_changes()
     fleet.unset("level")
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {("all", "level"): "3", ("all", "name"): "a", ("all", "lr"): "0.5"}
     assert written(fleet)[1:] == [
         ("ann@desk", [Change("level", "9"), Change("lr", "0.5")]),
@@ -160,18 +160,18 @@ def test_a_flag_that_an_operator_changes_is_set_back_and_the_log_shows_both(
         ("ann@desk", [Change("level", None)]),
         (source, [Change("level", "3")]),
     ]
-    assert one.turn() is None
+    assert one.copy_changes() is None
 
 
 def test_a_change_that_is_committed_later_is_set_back(mounted, new, store, fleet):
     one = new()
     mounted.write(level="3")
-    one.turn()
+    one.copy_changes()
     asked = ask(store, {"level": 9})
-    assert one.turn() is None
+    assert one.copy_changes() is None
     decide(store, asked)
     assert values(fleet) == {("all", "level"): "9"}
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {("all", "level"): "3"}
 
 
@@ -193,19 +193,19 @@ def test_a_temporary_value_of_an_operator_holds_until_it_ends(
 def test_a_reset_by_an_operator_does_not_take_flags_from_the_configmap(mounted, new, source, fleet):
     one = new()
     mounted.write(level="3")
-    one.turn()
+    one.copy_changes()
     mounted.write(level="4")
-    one.turn()
+    one.copy_changes()
     fleet.set({"lr": 0.5})
     fleet.reset(1)
     assert values(fleet) == {("all", "level"): "3"}
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {("all", "level"): "4"}
     fleet.reset(5)
-    one.turn()
+    one.copy_changes()
     assert fleet.values()["level"].by == source
     mounted.write()
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {}
 
 
@@ -223,7 +223,7 @@ def test_a_change_by_an_operator_meanwhile_is_kept_and_the_batch_written_behind_
         return write(changes)
 
     monkeypatch.setattr(one, "_write", write_late)
-    assert one.turn()[0] == 3
+    assert one.copy_changes()[0] == 3
     assert values(fleet) == {("all", "level"): "3", ("all", "name"): "a", ("all", "lr"): "0.5"}
 
 
@@ -242,17 +242,17 @@ def test_a_change_by_an_operator_right_behind_that_of_the_mirror_is_set_back(
 
     with monkeypatch.context() as patch:
         patch.setattr(follower, "append", append_and_more)
-        one.turn()
+        one.copy_changes()
     assert values(fleet) == {("all", "level"): "9"}
-    one.turn()
+    one.copy_changes()
     assert values(fleet) == {("all", "level"): "3"}
 
 
 def test_a_change_that_a_base_has_replaced_meanwhile_is_set_back(mounted, new, fleet, monkeypatch):
     one = new()
     mounted.write(level="3")
-    one.turn()
-    one.turn()
+    one.copy_changes()
+    one.copy_changes()
     monkeypatch.setattr("paddle_flags.fleet._follow._MOST", 3)
     monkeypatch.setattr("paddle_flags.fleet._follow._KEPT", 1)
     fleet.set({"level": 9})
@@ -263,7 +263,7 @@ def test_a_change_that_a_base_has_replaced_meanwhile_is_set_back(mounted, new, f
     catch_up = follower.catch_up
     # The log that is left says nothing of it.
     monkeypatch.setattr(follower, "catch_up", lambda: catch_up() and [])
-    one.turn()
+    one.copy_changes()
     assert fleet.values()["level"].value == "3"
 
 
@@ -294,24 +294,24 @@ def test_a_mirror_that_sees_a_change_later_does_not_set_back_what_the_other_has_
     two.name = one.name  # as on another machine
     for each in (mounted, late):
         each.write(level="3", name="a")
-    one.turn()
-    two.turn()
+    one.copy_changes()
+    two.copy_changes()
     mounted.write(level="4")
     for _ in range(3):
-        one.turn()
-        two.turn()
+        one.copy_changes()
+        two.copy_changes()
     assert values(fleet) == {("all", "level"): "4"}
     late.write(level="4")
-    two.turn()
+    two.copy_changes()
     late.write(level="3")  # and back, which this one sees first
     for _ in range(3):
-        two.turn()
-        one.turn()
+        two.copy_changes()
+        one.copy_changes()
     assert values(fleet) == {("all", "level"): "3"}
     mounted.write(level="5")
-    one.turn()
+    one.copy_changes()
     late.write(level="6")
-    two.turn()
-    one.turn()
+    two.copy_changes()
+    one.copy_changes()
     assert values(fleet) == {("all", "level"): "6"}
     assert fleet.revision == 5

@@ -135,7 +135,7 @@ def test_a_sensitive_flag_keeps_the_whole_batch_from_being_written(
     eventually(lambda: fleet.members()["one"].get("sensitive"), ["token"])
     mounted.write(level="3", token="hidden")  # noqa: S106 - no secret
     with pytest.raises(SensitiveError, match=r"token: is sensitive in one, .* nothing is mirrored"):
-        new().turn()
+        new().copy_changes()
     assert fleet.revision == 0
     mounted.write(level="3")
     other = running()
@@ -164,22 +164,22 @@ def test_an_unsafe_flag_is_mirrored_only_if_it_is_confirmed(mounted, side_car, f
 def test_an_alias_in_the_configmap_is_the_flag(mounted, new, fleet, process):
     mounted.write(grade="3")
     one = new()
-    one.turn()
+    one.copy_changes()
     member = process()
     member.join(name="one")
     member.do("level = pf.define('level', 1, 'Level', aliases=['grade'], runtime=True)")
     assert member.ask("level.value") == 3
     eventually(lambda: fleet.members()["one"].get("aliases"), {"grade": "level"})
-    assert new().turn() is None
+    assert new().copy_changes() is None
     mounted.write(grade="4")
-    one.turn()
+    one.copy_changes()
     member.wait_for("level.value", 4)
-    assert (one.turn(), new().turn(), fleet.revision) == (None, None, 2)
+    assert (one.copy_changes(), new().copy_changes(), fleet.revision) == (None, None, 2)
     fleet.set({"grade": 9}, wait=SOON)
-    one.turn()
+    one.copy_changes()
     member.wait_for("level.value", 4)
     mounted.write()
-    one.turn()
+    one.copy_changes()
     member.wait_for("level.value", 1)
     assert values(fleet) == {}
 
@@ -187,18 +187,18 @@ def test_an_alias_in_the_configmap_is_the_flag(mounted, new, fleet, process):
 def test_a_fleet_is_not_mirrored_into_itself(tmp_path, new, fleet, url, mounted):
     fleet.set({"level": 3})
     with pytest.raises(FleetError, match=r"is the fleet .* itself: expected another one"):
-        new(url).turn()
+        new(url).copy_changes()
     place = f"dir://{tmp_path}/one"
     (tmp_path / "link").symlink_to(tmp_path / "one")
     with Fleet(place) as other:
         other.set({"level": 3})
         with pytest.raises(FleetError, match="itself"):
-            new(f"{place}?poll=7", place).turn()
+            new(f"{place}?poll=7", place).copy_changes()
         with pytest.raises(FleetError, match="itself"):
-            new(place, f"dir://{tmp_path}/link").turn()
+            new(place, f"dir://{tmp_path}/link").copy_changes()
     mounted.write(level="3")
     with pytest.raises(FleetError, match="read-only"):
-        new(target=f"configmap://{tmp_path}").turn()
+        new(target=f"configmap://{tmp_path}").copy_changes()
 
 
 # ---- The commands ----

@@ -81,8 +81,8 @@ def test_a_mirror_keeps_flags_apart_that_one_member_takes_for_one(tmp_path, flee
     announced("one", aliases={})
     announced("odd", aliases={"lr": "wd"})
     with closing(Mirror(f"configmap://{mounted.place}", url, 5)) as one:
-        one.turn()
-        assert one.turn() is None
+        one.copy_changes()
+        assert one.copy_changes() is None
     assert {name: each.value for name, each in fleet.values().items()} == {"lr": "0.5", "wd": "0.1"}
 
 

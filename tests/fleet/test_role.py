@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet._role import Place, name_for, place_of, storable
+from paddle_flags.fleet._role import ProcessIdentity, identify_process, name_for, storable
 
 SERVERS = {"PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:80,10.0.0.2:80", "PADDLE_TRAINERS_NUM": "3"}
 
@@ -13,28 +13,28 @@ SERVERS = {"PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:80,10.0.0.2:80", "PADDLE_TR
 @pytest.mark.parametrize(
     ("variables", "place"),
     [
-        ({}, Place(None, None, None)),
-        ({"RANK": "1", "WORLD_SIZE": "4"}, Place(None, 1, 4)),
+        ({}, ProcessIdentity(None, None, None)),
+        ({"RANK": "1", "WORLD_SIZE": "4"}, ProcessIdentity(None, 1, 4)),
         (
             {**SERVERS, "TRAINING_ROLE": "TRAINER", "PADDLE_TRAINER_ID": "2"},
-            Place("trainer", 2, 5),
+            ProcessIdentity("trainer", 2, 5),
         ),
         (
             {**SERVERS, "TRAINING_ROLE": "PSERVER", "POD_IP": "10.0.0.2", "PADDLE_PORT": "80"},
-            Place("pserver", 1, 5),
+            ProcessIdentity("pserver", 1, 5),
         ),
-        ({**SERVERS, "TRAINING_ROLE": "PSERVER"}, Place("pserver", None, 5)),
-        ({"PADDLE_TRAINER_ID": "0", "RANK": "7"}, Place(None, 0, None)),
-        ({"PADDLE_TRAINERS_NUM": "2", "WORLD_SIZE": "9"}, Place(None, None, 2)),
+        ({**SERVERS, "TRAINING_ROLE": "PSERVER"}, ProcessIdentity("pserver", None, 5)),
+        ({"PADDLE_TRAINER_ID": "0", "RANK": "7"}, ProcessIdentity(None, 0, None)),
+        ({"PADDLE_TRAINERS_NUM": "2", "WORLD_SIZE": "9"}, ProcessIdentity(None, None, 2)),
     ],
 )
 def test_the_variables_of_launchers_say_role_rank_and_world(variables, place):
-    assert place_of(variables) == place
+    assert identify_process(variables) == place
 
 
 def test_a_rank_that_is_no_number_is_refused():
     with pytest.raises(FlagArgumentError, match="RANK='one': expected a number"):
-        place_of({"RANK": "one"})
+        identify_process({"RANK": "one"})
 
 
 def test_names_are_made_of_role_and_rank():

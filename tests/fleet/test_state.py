@@ -29,8 +29,8 @@ from paddle_flags.fleet._record import (
 from paddle_flags.fleet._state import (
     Selected,
     State,
+    apply_batches,
     entries_of,
-    fold,
     from_json,
     history_of,
     tables_of,
@@ -96,7 +96,7 @@ def takes(_batch, _wanted):
 
 
 def texts(state, selected=ME, judge=takes):
-    values, _ = fold(state.batches, selected, judge)
+    values, _ = apply_batches(state.batches, selected, judge)
     return {name: entry.value for name, entry in values.items()}
 
 
@@ -222,9 +222,9 @@ def rejects_threes(_batch, wanted):
 @given(LOGS)
 def test_a_member_that_rejects_a_batch_has_what_it_would_have_without_it(log):
     state = state_of(log)
-    values, verdicts = fold(state.batches, ME, rejects_threes)
+    values, verdicts = apply_batches(state.batches, ME, rejects_threes)
     taken = [each.batch for each in verdicts if each.why is None]
-    assert values == fold(taken, ME, takes)[0]
+    assert values == apply_batches(taken, ME, takes)[0]
     assert "3" not in {entry.value for entry in values.values()}
 
 
@@ -241,7 +241,7 @@ def test_the_values_below_a_rejected_batch_are_those_of_the_batch_before():
 @given(LOGS)
 def test_a_batch_for_others_is_not_judged(log):
     other = Selected("n", "y", "g")
-    _, verdicts = fold(state_of(log).batches, other, takes)
+    _, verdicts = apply_batches(state_of(log).batches, other, takes)
     assert all(any(each.on == "all" for each in one.batch.changes) for one in verdicts)
 
 

@@ -171,9 +171,9 @@ def test_what_a_member_has_left_is_forgotten_after_a_day(url, monkeypatch):
     store = open_store(url)
     store.announce("dead", b"document", 0.2)
     store.announce("left", b"document", 60)
-    store.withdraw("left", b"farewell")
+    store.withdraw("left", b"departed_document")
     time.sleep(0.5)
-    ended = {"dead": (b"document", False), "left": (b"farewell", False)}
+    ended = {"dead": (b"document", False), "left": (b"departed_document", False)}
     assert store.members() == ended
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + REMEMBERED - 60)

@@ -260,7 +260,7 @@ def test_a_wrong_link_gets_nothing_and_does_not_use_up_the_right_one(tmp_path):
             assert (status, "set-cookie" in headers) == (401, False)
         assert way.ask(way.entry, who=None, Host=f"evil.example:{way.port}")[0] == 421
         assert way.ask(way.entry, who=None, Sec_Fetch_Site="cross-site")[0] == 403
-        way.enter()
+        way.sign_in()
 
 
 def test_a_wrong_cookie_is_none(tmp_path):

@@ -321,7 +321,7 @@ except OSError:
     print(b"")
 """
         assert run(sys.executable, "-c", script).stdout == "b''\n"
-        way.enter()
+        way.sign_in()
 
 
 def test_a_file_of_tokens_that_others_can_read_is_refused(tmp_path):

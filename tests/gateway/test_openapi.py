@@ -1,4 +1,4 @@
-"""The OpenAPI document that a gateway makes from its routes, and answers that follow it."""
+"""The OpenAPI document of a gateway, and answers that follow it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from starlette.routing import Route
 from support import ROOT
 from ways import Way, start
 
-from paddle_flags.gateway.api import openapi
-from paddle_flags.gateway.app import Gateway
+from paddle_flags.gateway.app import Gateway, openapi
 
 pytestmark = pytest.mark.extended  # HTTP is an extra
 

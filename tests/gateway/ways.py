@@ -236,7 +236,7 @@ class Way:
         )
         return self.processes[-1]
 
-    def enter(self) -> None:
+    def sign_in(self) -> None:
         """Use the link, as the browser does."""
         status, headers, _ = self.ask(self.entry, who=None)
         assert (status, headers["location"]) == (303, "/")
@@ -289,7 +289,7 @@ def start(
         if kind == "loopback":
             _open(way, *words, code=code)
             if enters:
-                way.enter()
+                way.sign_in()
         elif kind == "tcp":
             _serve(way, place, *words, code=code)
         yield way

@@ -85,11 +85,13 @@ def test_an_int_flag_is_read_by_the_instructions_of_a_plain_variable(quick):
 
 
 @pytest.mark.release
-def test_results_are_saved_as_tables_numbers_and_plots(quick):
+def test_results_are_saved_as_tables_numbers_and_plots_without_verdicts_if_quick(quick):
     out, printed, results = quick
     assert (out / "results.md").read_text("utf-8") in printed
     assert table.page(results) in printed
-    assert b"<svg" in (out / "flags.svg").read_bytes()
+    assert "with few flags" in printed  # which no budget is about
+    assert "best peer" not in printed
+    assert "not met" not in printed
     assert (out / "flags.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -118,7 +120,6 @@ def test_the_document_shows_the_committed_results():
     path = ROOT / "docs" / "explanation" / "performance.md"
     text = path.read_text("utf-8")
     assert document.filled(text, document.sections(results)) == text, "make bench ARGS=--render"
-    assert table.page(results) == (COMMITTED / "results.md").read_text("utf-8")
     of_scopes = json.loads((COMMITTED / "scopes.json").read_text("utf-8"))
     assert document.filled(text, {"scopes": scopes.text(of_scopes)}) == text
     of_live = json.loads((COMMITTED / "live.json").read_text("utf-8"))

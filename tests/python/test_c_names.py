@@ -1,4 +1,4 @@
-"""Each function of the C core has a name of its own, so that a search for the name finds it."""
+"""Each function of the C sources has a name of its own, so that a search for the name finds it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from support import ROOT, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-CORE = ROOT / "csrc" / "src"
-# A file of platform/ has the functions of another one for another system.
-ALTERNATIVES = "platform"
-APART = {"live"}
+PARTS = ("src", "live", "python")
+# The files of this folder are alternatives: each has the functions of another one for its system.
+ALTERNATIVES = "src/platform/"
 
 
 def functions_of(text: str) -> list[str]:
@@ -28,22 +27,21 @@ def functions_of(text: str) -> list[str]:
     return [re.findall(r"(\w+)\(", head)[0] for head in heads]
 
 
-def repeated(core: Path) -> dict[str, list[str]]:
+def repeated(csrc: Path) -> dict[str, list[str]]:
     """Return the names that occur several times, with the files that define them."""
-    places: defaultdict[str, list[str]] = defaultdict(list)
-    for path in sorted(core.rglob("*.[ch]")):
-        file = path.relative_to(core).as_posix()
-        layer = file.partition("/")[0]
-        if layer in APART:
-            continue
-        for name in functions_of(path.read_text("utf-8")):
-            if layer != ALTERNATIVES or ALTERNATIVES not in places[name]:
-                places[name].append(layer if layer == ALTERNATIVES else file)
-    return {name: files for name, files in places.items() if len(files) > 1}
+    files: defaultdict[str, list[str]] = defaultdict(list)
+    for path in sorted(path for part in PARTS for path in (csrc / part).rglob("*.[ch]")):
+        file = path.relative_to(csrc).as_posix()
+        # A file has a name twice only as alternatives of #if.
+        for name in set(functions_of(path.read_text("utf-8"))):
+            alternative = file.startswith(ALTERNATIVES)
+            if not (alternative and any(other.startswith(ALTERNATIVES) for other in files[name])):
+                files[name].append(file)
+    return {name: found for name, found in files.items() if len(found) > 1}
 
 
-def test_each_function_of_the_core_has_a_name_of_its_own():
-    assert repeated(CORE) == {}
+def test_each_function_of_the_c_sources_has_a_name_of_its_own():
+    assert repeated(ROOT / "csrc") == {}
 
 
 def test_functions_are_found_however_they_are_written(tmp_path):
@@ -66,7 +64,9 @@ int declared(void);
 """
     names = ["with_attribute", "pd__checked", "pointer_of", "is_one_line"]
     assert functions_of(text) == names
-    for name in ("base/a.c", "value/b.h", "live/c.c", "platform/d.c", "platform/e.c"):
+    for name in ("src/base/a.c", "src/value/b.h", "live/c.c", "python/d.c", "include/e.h"):
         write(tmp_path / name, "static int take(void) { return 1; }\n")
-    write(tmp_path / "platform" / "e.c", "int take(void) { return 1; }\nvoid own(void) { }\n")
-    assert repeated(tmp_path) == {"take": ["base/a.c", "platform", "value/b.h"]}
+    for name in ("src/platform/one.c", "src/platform/other.c"):
+        write(tmp_path / name, "int take(void) { return 1; }\nint open_file(void) { return 2; }\n")
+    found = ["live/c.c", "python/d.c", "src/base/a.c", "src/platform/one.c", "src/value/b.h"]
+    assert {name: sorted(files) for name, files in repeated(tmp_path).items()} == {"take": found}

@@ -12,7 +12,7 @@ from support import INCLUDE, run, tool, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.extended  # each test compiles
+pytestmark = pytest.mark.release  # each test compiles, and hardly depends on a change
 
 DEFINITIONS = {
     "pd_flags.h": 'PD_DEFINE_int32({}, {}, "Level");',

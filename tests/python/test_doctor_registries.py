@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from support import CXX, INCLUDE, LIBDIR, package, require, run, tool, write
 
+package("lief")
+
 pytestmark = pytest.mark.extended  # builds much
 
 REAL = (
@@ -76,7 +78,6 @@ def test_a_program_built_with_our_headers_has_no_copy_of_the_library(library, ki
 
 
 def test_a_library_of_windows_built_with_our_headers_has_no_copy(tmp_path):
-    package("lief")
     code = write(tmp_path / "ours.cc", SOURCES["c10"])
     compiler = (tool("x86_64-w64-mingw32-g++"), "-std=c++17", "-shared", "-DPD_HEADER_ONLY")
     path = tmp_path / "ours.dll"

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.extended  # needs much time
+
 PROGRAM = """
 import os, sys, threading, time
 import paddle_flags as pf

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from generating import from_data
 from support import CC, CXX, INCLUDE, ROOT, build_plugin, run, write
 
 from paddle_flags.gen import load
 from paddle_flags.gen.cli import run as generate
-from paddle_flags.gen.model import from_data, to_data
+from paddle_flags.gen.model import to_data
 from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.render import render
 from paddle_flags.gen.view import c_string, schema_hash, split, views

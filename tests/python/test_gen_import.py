@@ -20,7 +20,7 @@ from paddle_flags.gen import load  # noqa: E402
 from paddle_flags.gen.cli import run as gen  # noqa: E402
 from paddle_flags.gen.diff import compare  # noqa: E402
 from paddle_flags.gen.emit import to_trees, to_yaml  # noqa: E402
-from paddle_flags.gen.importers import Found, helpxml, settle  # noqa: E402
+from paddle_flags.gen.importers import Found, helpxml, render_importable  # noqa: E402
 from paddle_flags.gen.model import Flag, FlagSet, Place, to_data  # noqa: E402
 
 # All that a plugin's definitions tell. The versions in it are the one that --version says.
@@ -294,27 +294,33 @@ def test_a_target_that_gives_no_parser_is_an_error(tmp_path, capsys, target, exp
 # ---- files ----
 
 
+ONE_FLAG = (
+    "<AllFlags><flag><name>a</name><type>bool</type><default>true</default><meaning>A</meaning>"
+    "</flag></AllFlags>"
+)
+
+
 def test_files_that_are_there_stay_unless_forced(tmp_path, capsys):
-    source = write(tmp_path / "a.cc", 'DEFINE_bool(a, true, "A");')
+    source = write(tmp_path / "a.xml", ONE_FLAG)
     out = write(tmp_path / "flags.yaml", "mine")
     told = [f"{out}: found a file, expected none; --force replaces it"]
-    assert imported(capsys, "gflags", "-o", out, source) == (2, told)
+    assert imported(capsys, "helpxml", "-o", out, source) == (2, told)
     assert out.read_text() == "mine"
-    assert imported(capsys, "gflags", "--force", "-o", out, source) == (0, [])
+    assert imported(capsys, "helpxml", "--force", "-o", out, source) == (0, [])
     assert load(str(out)).flags[0].name == "a"
     other = write(tmp_path / "flags_version.yaml", "mine")  # which would be read with it
     told = [f"{other}: found a file, expected none beside {out}"]
-    assert imported(capsys, "gflags", "--force", "-o", out, source) == (2, told)
+    assert imported(capsys, "helpxml", "--force", "-o", out, source) == (2, told)
 
 
 def test_a_name_that_the_set_can_not_have_is_an_error(tmp_path, capsys):
-    source = write(tmp_path / "class.cc", 'DEFINE_bool(a, true, "A");')
+    source = write(tmp_path / "class.xml", ONE_FLAG)
     out = tmp_path / "flags.yaml"
-    status, (told,) = imported(capsys, "gflags", "-o", out, source)
+    status, (told,) = imported(capsys, "helpxml", "-o", out, source)
     assert status == 2
     assert told == f"{source}:1:1: name: found 'class', a keyword of Python, expected another name"
     assert not out.exists()
-    assert imported(capsys, "gflags", "-o", out, "--name", "set1", source) == (0, [])
+    assert imported(capsys, "helpxml", "-o", out, "--name", "set1", source) == (0, [])
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
@@ -331,7 +337,7 @@ def test_whatever_text_is_emitted_reads_back_as_it_was_or_is_told(tmp_path_facto
     for index, flag in enumerate(flags):
         flag.at = {"": Place("x", index + 1, 1)}
     found = Found(FlagSet("s", "", flags, at={"": Place("x", 1, 1)}))
-    made = settle(found)["flags"]
+    made = render_importable(found)["flags"]
     assert len(found.flags.flags) + len(found.losses) == len(flags)
     path = write(tmp_path_factory.mktemp("emit") / "flags.yaml", made)
     back = load(str(path))

@@ -10,7 +10,7 @@ from support import CXX, INCLUDE, package, require, run, write
 
 package("ruamel.yaml")
 package("jinja2")
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # compiles other libraries
 
 GFLAGS = (
     '#include <gflags/gflags.h>\nDEFINE_int32(doc_v, 1, "V");\nDEFINE_string(doc_dir, "", "D");\n'

@@ -12,6 +12,8 @@ from support import ROOT, package, run, write
 
 from paddle_flags.gen.cli import run as generate
 
+pytestmark = pytest.mark.extended  # builds much
+
 PYTHON = sys.executable
 GOOD = ROOT / "tests" / "gen" / "good" / "flags.yaml"
 

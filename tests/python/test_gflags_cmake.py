@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support import CHECKED, LIBDIR, ROOT, run, tool, write
+
+pytestmark = pytest.mark.extended  # runs CMake
 
 LISTS = """\
 cmake_minimum_required(VERSION 3.13)

@@ -21,7 +21,7 @@ from support import (
     zig,
 )
 
-pytestmark = pytest.mark.extended  # each test compiles
+pytestmark = pytest.mark.release  # needs other compilers
 
 EXAMPLES = ROOT / "examples" / "languages"
 TEMPLATES = ROOT / "paddle_flags" / "_new" / "templates"

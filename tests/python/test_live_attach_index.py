@@ -14,7 +14,7 @@ from test_abi import rows_below
 
 import paddle_flags._native as native
 from paddle_flags.live._attach_index import Index, find_index
-from paddle_flags.live._attach_memory import look
+from paddle_flags.live._attach_memory import open_memory
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
 WAIT = "import sys, paddle_flags\nprint('END', flush=True)\nsys.stdin.read()"
@@ -23,7 +23,7 @@ WAIT = "import sys, paddle_flags\nprint('END', flush=True)\nsys.stdin.read()"
 @pytest.fixture(scope="module")
 def index() -> Index:
     with started(sys.executable, "-c", WAIT) as running:
-        return find_index(look(running.pid))
+        return find_index(open_memory(running.pid))
 
 
 def test_the_kinds_of_rows_have_the_numbers_of_the_header():

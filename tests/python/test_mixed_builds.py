@@ -10,6 +10,8 @@ import pytest
 from joining import python
 from support import INCLUDE, SANITIZE, run, tool, write
 
+pytestmark = pytest.mark.extended  # builds much
+
 if TYPE_CHECKING:
     from pathlib import Path
 

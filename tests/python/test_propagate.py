@@ -12,6 +12,8 @@ import urllib.request
 import pytest
 from support import package, run, write
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 START = """
 import multiprocessing, subprocess, sys
 from concurrent.futures import ProcessPoolExecutor

@@ -15,7 +15,7 @@ from support import ROOT, run, tool, write
 if TYPE_CHECKING:
     from conftest import Windows
 
-pytestmark = pytest.mark.extended
+pytestmark = pytest.mark.release  # runs Wine
 
 EXPORT = "#define EXPORT __declspec(dllexport)\n"
 LEVEL = f"""

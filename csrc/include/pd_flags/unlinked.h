@@ -50,11 +50,13 @@ PD_TABLE_MAP(PD__CALL_STATUS, PD__CALL_RESULT, PD__CALL_VOID)
     switch (of) { map(row) }                                                                      \
     return unknown;                                                                               \
   }
+/* NOLINTBEGIN(bugprone-branch-clone): two rows may have one answer */
 PD__COLUMN(const char *, status_name, status, PD_STATUS_MAP, PD__STATUS_NAME, "unknown")
 PD__COLUMN(const char *, status_text, status, PD_STATUS_MAP, PD__STATUS_TEXT, "unknown")
 PD__COLUMN(const char *, type_name, type, PD_TYPE_MAP, PD__TYPE_NAME, "unknown")
 PD__COLUMN(const char *, source_name, source, PD_SOURCE_MAP, PD__SOURCE_NAME, "unknown")
 PD__COLUMN(uint32_t, source_rank, source, PD_SOURCE_MAP, PD__SOURCE_RANK, 0)
+/* NOLINTEND(bugprone-branch-clone) */
 
 PD_API void pd_flag_def_init(pd_flag_def *def, size_t size, pd_type type) {
   pd_flag_def fresh;

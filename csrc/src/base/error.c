@@ -170,7 +170,7 @@ static void append_error(pd_error_list *list, const pd_error *err, pd_flag *flag
 }
 
 void pd__report_add(pd__report *report, const pd_error *err) {
-  if (report->list) append_error(report->list, err, report->about);
+  if (report->list) append_error(report->list, err, report->flag);
   if (report->status != PD_OK) return;
   report->status = err->status;
   if (report->first) *report->first = *err;
@@ -187,10 +187,10 @@ void pd__report_fail(pd__report *report, pd_status status, const char *format, .
 
 void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
-    report->about = pd_error_list_get_flag(errors, i);
+    report->flag = pd_error_list_get_flag(errors, i);
     pd__report_add(report, pd_error_list_at(errors, i));
   }
-  report->about = NULL;
+  report->flag = NULL;
 }
 
 void pd__report_fail_memory(pd__report *report) {

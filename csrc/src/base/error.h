@@ -54,7 +54,7 @@ typedef struct pd__report {
   pd_error_list *list; /* may be NULL */
   pd_error *first;     /* may be NULL */
   pd_status status;    /* that of the first error; PD_OK if there is none */
-  pd_flag *about;      /* the flag that the next errors are about; NULL: no single one */
+  pd_flag *flag;       /* the flag that the next errors are about; NULL: no single one */
 } pd__report;
 
 void pd__report_add(pd__report *report, const pd_error *err);

@@ -41,7 +41,7 @@ void pd__numbered_remove(pd__numbered *list, uint64_t number) {
   list->removed = 0;
 }
 
-void *pd__numbered_after(const pd__numbered *list, uint64_t number) {
+void *pd__numbered_find_after(const pd__numbered *list, uint64_t number) {
   size_t at = find_row(list, number + 1);
   while (at < list->count && !list->rows[at].item) at++;
   return at < list->count ? list->rows[at].item : NULL;

@@ -28,6 +28,6 @@ void *pd__numbered_find(const pd__numbered *list, uint64_t number);
 void pd__numbered_remove(pd__numbered *list, uint64_t number);
 
 /* Returns the item with the smallest number above `number`; NULL if there is none. */
-void *pd__numbered_after(const pd__numbered *list, uint64_t number);
+void *pd__numbered_find_after(const pd__numbered *list, uint64_t number);
 
 #endif /* PD__NUMBERED_H */

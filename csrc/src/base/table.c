@@ -15,38 +15,38 @@ static bool is_occupied(const pd__table_slot *slot) {
 
 /* Adds an item to the new array, which must have room and not contain it. */
 static void insert_slot(pd__table *table, pd__table_slot item) {
-  size_t last = table->now.capacity - 1, at = item.hash & last;
-  while (is_occupied(&table->now.slots[at])) at = (at + 1) & last;
-  if (!table->now.slots[at].item) table->used++;
-  table->now.slots[at] = item;
+  size_t last = table->current.capacity - 1, at = item.hash & last;
+  while (is_occupied(&table->current.slots[at])) at = (at + 1) & last;
+  if (!table->current.slots[at].item) table->used++;
+  table->current.slots[at] = item;
 }
 
 static void move_slots(pd__table *table, size_t slots) {
   for (; table->left > 0 && slots > 0; slots--) {
-    pd__table_slot *slot = &table->old.slots[table->moved++];
+    pd__table_slot *slot = &table->previous.slots[table->moved++];
     if (!is_occupied(slot)) continue;
     insert_slot(table, *slot);
     slot->item = PD__TABLE_REMOVED; /* keep probing past this slot */
     table->left--;
   }
-  if (table->left > 0 || !table->old.slots) return;
-  free(table->old.slots);
-  table->old = (pd__table_part){.slots = NULL};
+  if (table->left > 0 || !table->previous.slots) return;
+  free(table->previous.slots);
+  table->previous = (pd__table_part){.slots = NULL};
 }
 
 /* If half of the slots hold removed items, a new array of the same size is enough. Large arrays
  * from calloc cost nothing here: the system zeroes each page on first use. */
 bool pd__table_grow(pd__table *table, size_t more) {
   size_t needed = table->count + more;
-  size_t capacity = table->now.capacity ? table->now.capacity : SMALLEST;
+  size_t capacity = table->current.capacity ? table->current.capacity : SMALLEST;
   if (more > PD__TABLE_MOST - table->count) return false;
   if (needed > pd__table_limit(capacity) / 2) capacity *= 2;
   while (needed > pd__table_limit(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
   move_slots(table, SIZE_MAX);
-  table->old = table->now;
-  table->now = (pd__table_part){slots, capacity};
+  table->previous = table->current;
+  table->current = (pd__table_part){slots, capacity};
   table->moved = table->used = 0;
   table->left = table->count;
   move_slots(table, 0);
@@ -70,8 +70,8 @@ static bool remove_from_part(pd__table_part part, uint32_t hash, uint32_t item) 
 }
 
 void pd__table_remove(pd__table *table, uint32_t hash, uint32_t item) {
-  bool now = remove_from_part(table->now, hash, item);
-  if (!now && !remove_from_part(table->old, hash, item)) return;
+  bool now = remove_from_part(table->current, hash, item);
+  if (!now && !remove_from_part(table->previous, hash, item)) return;
   table->count--;
   if (!now) table->left--;
 }

@@ -26,12 +26,12 @@ typedef struct pd__table_part {
 
 /* Initialize with zeros. The caller holds the lock that guards the table. */
 typedef struct pd__table {
-  pd__table_part now;
-  pd__table_part old; /* being moved to `now`, from the first slot on */
-  size_t moved;       /* slots of `old` that have been moved */
-  size_t used;        /* slots of `now` that aren't free, including removed items */
-  size_t left;        /* items still in `old` */
-  size_t count;       /* items */
+  pd__table_part current;
+  pd__table_part previous; /* being moved to `now`, from the first slot on */
+  size_t moved;            /* slots of `old` that have been moved */
+  size_t used;             /* slots of `now` that aren't free, including removed items */
+  size_t left;             /* items still in `old` */
+  size_t count;            /* items */
 } pd__table;
 
 /* The number of items that an array may hold: 13/16 of its slots. At three quarters, 100,000 names
@@ -42,7 +42,7 @@ static inline size_t pd__table_limit(size_t capacity) { return capacity / 16 * 1
  * table is full. Growing first completes a move that is under way. */
 bool pd__table_grow(pd__table *table, size_t more);
 static inline bool pd__table_reserve(pd__table *table, size_t more) {
-  size_t most = pd__table_limit(table->now.capacity), used = table->used + table->left;
+  size_t most = pd__table_limit(table->current.capacity), used = table->used + table->left;
   return (used < most && more <= most - used) || pd__table_grow(table, more);
 }
 
@@ -68,7 +68,7 @@ static inline uint32_t pd__table_probe(pd__table_part part, uint32_t hash, pd__t
 
 /* Prefetches the first slot that a search for the hash reads. */
 static inline void pd__table_prefetch(const pd__table *table, uint32_t hash) {
-  pd__table_part part = table->now;
+  pd__table_part part = table->current;
   if (part.slots) __builtin_prefetch(&part.slots[hash & (part.capacity - 1)]);
 }
 
@@ -76,9 +76,9 @@ static inline void pd__table_prefetch(const pd__table *table, uint32_t hash) {
  * `same` as well. */
 static inline uint32_t pd__table_find(const pd__table *table, uint32_t hash, pd__table_test *same,
                                       const void *key) {
-  for (const pd__table_part *part = &table->now;; part = &table->old) {
+  for (const pd__table_part *part = &table->current;; part = &table->previous) {
     uint32_t item = pd__table_probe(*part, hash, same, key);
-    if (item || !table->left || part == &table->old) return item;
+    if (item || !table->left || part == &table->previous) return item;
   }
 }
 

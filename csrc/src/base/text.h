@@ -22,4 +22,14 @@ void *pd__copy_with_texts(const void *from, size_t size, const size_t *texts, si
  * out; a string that is already interned needs no memory. */
 const char *pd__intern_text(const char *text);
 
+/* In names of flags, `-` and `_` are equal. Needs no lock. */
+static inline char pd__normalize_dash(char c) { return c == '-' ? '_' : c; }
+
+/* Returns the value of a digit of any base up to 16; 16 for other characters. Needs no lock. */
+static inline unsigned pd__read_digit(char c) {
+  if (c >= '0' && c <= '9') return (unsigned)(c - '0');
+  c |= 0x20;
+  return c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10 : 16;
+}
+
 #endif /* PD__TEXT_H */

@@ -16,7 +16,7 @@ static pd_flag *find_or_add_alias(const pd__naming *of, const pd__batch *batch) 
 }
 
 /* Returns true if the flag, which is defined, gets its own definition once more, and marks it. */
-static bool reserve_again(const pd__batch *batch, pd_flag *flag, const pd_flag_def *def) {
+static bool reserve_same_definition(const pd__batch *batch, pd_flag *flag, const pd_flag_def *def) {
   const pd_flag_def *old = pd__flag_def(flag);
   return old && pd__def_is_same(old, def) && pd__name_visit(flag, batch->names.visit_mark);
 }
@@ -35,7 +35,8 @@ static pd_status check_cell(pd__batch *batch, pd__cell *cell, const pd__hashed_k
   bool reserved = pd__cell_reserve(&batch->names, cell, node);
   batch->cell = cell;
   if (def->kind == PD_KIND_IMPORT) return pd__check_import(batch);
-  if (!reserved && !reserve_again(batch, node, def)) return pd__fail_conflict(batch, node);
+  if (!reserved && !reserve_same_definition(batch, node, def))
+    return pd__fail_conflict(batch, node);
   pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
   pd_status status = pd__check_new_name(batch, &at, node);
   while (status == PD_OK && pd__naming_next(&at)) status = reserve_alias(batch, node, &at);
@@ -63,7 +64,7 @@ void pd__stage_release(pd__stage *stage) {
     stage->cells[i].flag = 0;
     for (pd__naming at = {.def = stage->cells[i].def}; pd__naming_next(&at);) {
       pd_flag *node = pd__names_find(at.name, at.length);
-      if (node) pd__names_release(node);
+      if (node) pd__names_free_unused(node);
     }
   }
 }

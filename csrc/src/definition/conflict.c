@@ -6,7 +6,7 @@
 /* "int32 at alpha.c:12 in libalpha.so", or the parts of it that are known. */
 #define PLACE_SIZE 320
 
-static const char *write_cell_place(const pd__cell *cell, char out[PLACE_SIZE]) {
+static const char *write_cell_location(const pd__cell *cell, char out[PLACE_SIZE]) {
   const pd_flag_def *def = cell->def;
   const pd_module *image = pd__cell_module(cell);
   const char *module = def->module;
@@ -132,8 +132,8 @@ pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node) {
   const pd__cell *cell = batch->cell, *holder = find_holder(batch, node);
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
-  write_cell_place(cell, mine);
-  write_cell_place(holder, theirs);
+  write_cell_location(cell, mine);
+  write_cell_location(holder, theirs);
   if (pd__cell_flag(cell) != node) {
     snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote_text(quoted, cell->def->name));
   }
@@ -159,7 +159,7 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
-                  pd__quote_text(quoted, pd__flag_name(flag)), write_cell_place(cell, place));
+                  pd__quote_text(quoted, pd__flag_name(flag)), write_cell_location(cell, place));
 }
 
 /* ---- Negation ---- */
@@ -168,7 +168,7 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
  * is free. */
 static const pd__cell *find_name_holder(const pd__batch *batch, const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
-  bool taken = node && pd__name_is_taken(&batch->names, node);
+  bool taken = node && pd__name_is_reserved(&batch->names, node);
   return taken ? find_holder(batch, node) : NULL;
 }
 
@@ -183,7 +183,7 @@ static pd_status check_bool_pair(pd__batch *batch, const char *name, size_t leng
                   "refused: %s",
                   pd__quote_part(quoted, name, length), quoted,
                   pd__quote_part(other, name + skip, length - skip),
-                  write_cell_place(holder, theirs), write_cell_place(batch->cell, mine));
+                  write_cell_location(holder, theirs), write_cell_location(batch->cell, mine));
 }
 
 /* Fails if the negation of the bool, --nox or --no_x, is already the name of a flag. */
@@ -223,8 +223,8 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
   if (!import) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE,
                   "'%s' is already imported, as %s; expected %s, refused: %s", import->def->name,
-                  write_cell_place(import, theirs), pd_type_name(import->def->type),
-                  write_cell_place(cell, mine));
+                  write_cell_location(import, theirs), pd_type_name(import->def->type),
+                  write_cell_location(cell, mine));
 }
 
 pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_flag *node) {
@@ -244,10 +244,10 @@ pd_status pd__check_import(pd__batch *batch) {
     return pd__fail(&batch->err, PD_ERR_TYPE,
                     "'%s' is scoped, defined in %s; refused: import in %s, expected "
                     "PD_IMPORT_SCOPED_%s",
-                    def->name, write_cell_place(holder, theirs),
-                    write_cell_place(batch->cell, mine), pd_type_name(def->type));
+                    def->name, write_cell_location(holder, theirs),
+                    write_cell_location(batch->cell, mine), pd_type_name(def->type));
   }
   if (holder->def->type == def->type) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_TYPE, "'%s' is %s; refused: import as %s", def->name,
-                  write_cell_place(holder, theirs), write_cell_place(batch->cell, mine));
+                  write_cell_location(holder, theirs), write_cell_location(batch->cell, mine));
 }

@@ -58,11 +58,11 @@ pd_status pd__check_import(pd__batch *batch);
 /* ---- Values that wait (pending.h) ---- */
 
 /* A value from a source other than pending values. */
-typedef struct pd__late_value {
+typedef struct pd__environment_value {
   pd_flag *node; /* the flag, or the old name that it was given under; NULL: there is no value */
   const char *text;
   pd_origin origin; /* texts are in the arena of the operation */
-} pd__late_value;
+} pd__environment_value;
 
 /* Which variables of the environment give values, and how. */
 typedef struct pd__variable_rules {
@@ -75,7 +75,8 @@ typedef struct pd__variable_rules {
  * none. `node` will be the flag of the definition. */
 typedef struct pd__new_flag_source {
   pd_status (*find)(pd__operation *operation, const pd__variable_rules *rules,
-                    const pd_flag_def *def, pd_flag *node, pd__late_value *out, pd_error *err);
+                    const pd_flag_def *def, pd_flag *node, pd__environment_value *out,
+                    pd_error *err);
   pd__variable_rules rules;
 } pd__new_flag_source;
 extern pd__new_flag_source pd__define_source;

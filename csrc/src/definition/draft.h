@@ -1,4 +1,4 @@
-/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and judge.c. */
+/* Drafts: flags as they will be once a stage is published. For plan.c, draft.c and draft_validate.c. */
 #ifndef PD__DRAFT_H
 #define PD__DRAFT_H
 
@@ -28,15 +28,15 @@ struct pd__draft {
   pd_flag *node; /* becomes the flag */
   pd__cell cell; /* a copy of the one in the stage */
   pd__known *known;
-  pd_flag_entry now;    /* the value in effect so far, below temporary overrides */
-  pd_flag_entry former; /* the one that a former definition has left, if `has_former` */
+  pd_flag_entry current_entry; /* the value in effect so far, below temporary overrides */
+  pd_flag_entry former_entry;  /* the one that a former definition has left, if `has_former` */
   bool has_former;
   size_t dropped; /* layers of former values that validators have rejected */
   bool blocked;   /* an answer is missing */
   bool deferred;  /* its validators can't be called within the loader: its values wait */
   const pd__waiting *waiting; /* pending values, in their order; its pending ones go in the end */
-  pd__late_value late;        /* from the environment, if late.node isn't NULL */
-  bool late_accepted;
+  pd__environment_value environment; /* from the environment, if late.node isn't NULL */
+  bool environment_accepted;
   bool warns; /* it has got a value: the first one's origin is in warned_origin */
   pd_origin warned_origin;
   pd__draft *next; /* of the stage */
@@ -62,8 +62,8 @@ pd_flag *pd__stage_node(const pd__stage *stage, const pd__cell *cell);
 typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
 
 /* Returns whether the validators accept that the flag gets the value, by the answers so far. Adds
- * missing questions to those of the stage, and reports rejections (judge.c). */
-pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
+ * missing questions to those of the stage, and reports rejections (draft_validate.c). */
+pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed);
 
 /* Reports why a flag doesn't get a value, unless that is of the fleet: then its revision is
  * refused. */

@@ -26,25 +26,25 @@ typedef struct snapshot_file {
   pd_error why;        /* of the first error, with its status */
 } snapshot_file;
 
-static bool fail_at(snapshot_file *from, const char *at, const char *expected) {
+static bool fail_snapshot_at(snapshot_file *from, const char *at, const char *expected) {
   pd__fail(&from->why, PD_ERR_FILE, "byte %zu: expected %s", (size_t)(at - from->start), expected);
   return false;
 }
 
-static bool read_field(snapshot_file *from, const char **out, const char *expected) {
+static bool read_snapshot_field(snapshot_file *from, const char **out, const char *expected) {
   const char *end = memchr(from->at, '\0', (size_t)(from->end - from->at));
   *out = from->at;
-  if (!end) return fail_at(from, from->at, expected);
+  if (!end) return fail_snapshot_at(from, from->at, expected);
   from->at = end + 1;
   return true;
 }
 
-static bool read_head(snapshot_file *from) {
+static bool read_snapshot_head(snapshot_file *from) {
   static const char head[] = "paddle_flags fleet 1";
   const char *field;
-  if (!read_field(from, &field, head)) return false;
-  if (strcmp(field, head) != 0) return fail_at(from, field, head);
-  return read_field(from, &from->place, "the address of a fleet");
+  if (!read_snapshot_field(from, &field, head)) return false;
+  if (strcmp(field, head) != 0) return fail_snapshot_at(from, field, head);
+  return read_snapshot_field(from, &from->place, "the address of a fleet");
 }
 
 /* Appends to `end`. */
@@ -52,12 +52,12 @@ static bool read_snapshot_value(snapshot_file *from, const char *name, pd__pendi
   pd__pending given = {.name = name, .length = strlen(name)};
   const char *number;
   pd_value revision;
-  if (!read_field(from, &number, "a revision")) return false;
+  if (!read_snapshot_field(from, &number, "a revision")) return false;
   pd_status status = pd__value_parse(PD_TYPE_uint32, number, &revision);
   if (status != PD_OK || revision.u64 == 0) {
-    return fail_at(from, number, "a revision, a number from 1 on");
+    return fail_snapshot_at(from, number, "a revision, a number from 1 on");
   }
-  if (!read_field(from, &given.text, "the text of a value")) return false;
+  if (!read_snapshot_field(from, &given.text, "the text of a value")) return false;
   given.origin = (pd_origin){PD_SOURCE_FLEET, (uint32_t)revision.u64, from->place, 0};
   pd_error err;
   if (pd__pending_prepare(&given, end, &err) == PD_OK) return true;
@@ -68,9 +68,11 @@ static bool read_snapshot_value(snapshot_file *from, const char *name, pd__pendi
 static bool read_snapshot_values(snapshot_file *from) {
   pd__pending **end = &from->values;
   const char *name;
-  if (!read_head(from)) return false;
-  while (read_field(from, &name, "the name of a flag, or an empty field as the last one")) {
-    if (!*name) return from->at == from->end || fail_at(from, from->at, "the end of the file");
+  if (!read_snapshot_head(from)) return false;
+  while (
+      read_snapshot_field(from, &name, "the name of a flag, or an empty field as the last one")) {
+    if (!*name)
+      return from->at == from->end || fail_snapshot_at(from, from->at, "the end of the file");
     if (!read_snapshot_value(from, name, end)) return false;
     end = &(*end)->following;
   }
@@ -79,7 +81,7 @@ static bool read_snapshot_values(snapshot_file *from) {
 
 /* ---- Giving the values ---- */
 
-static void use_values(snapshot_file *from) {
+static void queue_snapshot_values(snapshot_file *from) {
   bool whole = from->start && read_snapshot_values(from);
   while (from->values) {
     pd__pending *each = from->values;
@@ -94,7 +96,7 @@ static void use_values(snapshot_file *from) {
 }
 
 /* Returns a copy; NULL if the variable isn't set, or empty. */
-static const char *find_path(pd__operation *operation) {
+static const char *find_snapshot_path(pd__operation *operation) {
   pd__operation_lock(operation);
   const char *path = pd__platform_getenv(VARIABLE);
   if (path && !*path) path = NULL;
@@ -105,7 +107,7 @@ static const char *find_path(pd__operation *operation) {
 
 void pd__inherit_fleet_values(void) {
   PD__OPERATION(operation);
-  snapshot_file from = {.path = find_path(&operation)};
+  snapshot_file from = {.path = find_snapshot_path(&operation)};
   char *text = NULL;
   size_t length = 0;
   if (!from.path) return;
@@ -117,6 +119,6 @@ void pd__inherit_fleet_values(void) {
     from.end = text + length;
   }
   pd__operation_lock(&operation);
-  use_values(&from);
+  queue_snapshot_values(&from);
   pd__operation_end(&operation);
 }

@@ -30,11 +30,11 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   if (!made) return pd__fail_memory(err);
   made->size = whole.size;
   made->node = pd__names_add(made->name, given->length);
-  if (made->node && pd__names_hold(made->node)) {
+  if (made->node && pd__name_retain(made->node)) {
     *out = made;
     return PD_OK;
   }
-  if (made->node) pd__names_release(made->node);
+  if (made->node) pd__names_free_unused(made->node);
   free(made);
   return pd__fail_memory(err);
 }
@@ -70,7 +70,7 @@ static void free_pending(pd__pending *pending) {
 }
 
 void pd__pending_drop(pd__pending *pending) {
-  pd__names_unhold(pending->node);
+  pd__name_release(pending->node);
   free_pending(pending);
 }
 
@@ -83,7 +83,7 @@ void pd__pending_store(pd__pending *pending) {
     if ((*end)->origin.source != pending->origin.source) continue;
     if (others++ == 0) oldest = end;
   }
-  pd__names_unhold(pending->node);
+  pd__name_release(pending->node);
   pending->order = ++last;
   pending->following = NULL;
   *end = pending;
@@ -102,7 +102,7 @@ static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__p
       continue;
     }
     pd__pending *taken = unlink_pending(at), **place = list;
-    pd__names_hold(node); /* can't fail: it has the list */
+    pd__name_retain(node); /* can't fail: it has the list */
     taken->negated = negated;
     while (*place && (*place)->order < taken->order) place = &(*place)->following;
     taken->following = *place;
@@ -165,7 +165,8 @@ static pd__pending *collect_all_pending(const pd_flag_def *def) {
 /* ---- Listing ---- */
 
 /* Adds one to a list in order of arrival. Returns false if memory is out. */
-static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, bool negated) {
+static bool list_pending_value(pd__arena *arena, pd__waiting **at, pd__pending *pending,
+                               bool negated) {
   pd__waiting *made = pd__arena_alloc(arena, sizeof *made);
   if (!made) return false;
   while (*at && (*at)->pending->order < pending->order) at = &(*at)->next;
@@ -177,11 +178,11 @@ static bool list_one(pd__arena *arena, pd__waiting **at, pd__pending *pending, b
 /* Returns true if the second of two uses adds to the list. */
 static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
   bool both = second && first->text && second->text && !first->literal && !second->literal;
-  return both && pd__origin_continues(&first->origin, &second->origin);
+  return both && pd__origin_is_continued(&first->origin, &second->origin);
 }
 
 /* Two uses of a list that grows, one right after the other, make one value. */
-static void join_uses(pd__arena *arena, pd__waiting *list) {
+static void join_continued_uses(pd__arena *arena, pd__waiting *list) {
   size_t room = 0;
   for (; list && list->next; list = list->next) {
     list->continues = is_joined_use(list->pending, list->next->pending);
@@ -198,7 +199,7 @@ static void count_uses(pd__arena *arena, const pd_flag_def *def, pd__waiting *li
   const pd__pending *before = NULL;
   pd_value value = def->default_value;
   for (; list; before = list->pending, list = list->next) {
-    bool continues = before && pd__origin_continues(&before->origin, &list->pending->origin);
+    bool continues = before && pd__origin_is_continued(&before->origin, &list->pending->origin);
     if (!continues) value = def->default_value;
     if (!list->text && pd__value_write_more(def, value, 1, number)) {
       list->text = pd__arena_copy_text(arena, number, strlen(number));
@@ -214,10 +215,10 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
   for (pd_flag *node; (node = next_node(&search));) {
     for (pd__pending *each = first_pending(node); each; each = each->following) {
       if (search.negated && each->text) continue;
-      if (!list_one(&operation->arena, &list, each, search.negated)) return NULL;
+      if (!list_pending_value(&operation->arena, &list, each, search.negated)) return NULL;
     }
   }
-  if (def->multi) join_uses(&operation->arena, list);
+  if (def->multi) join_continued_uses(&operation->arena, list);
   if (def->count) count_uses(&operation->arena, def, list);
   return list;
 }
@@ -231,16 +232,16 @@ void pd__pending_remove(pd__pending *pending) {
 /* ---- Applying ---- */
 
 /* Assigns a value to a flag that is being defined; `node` is the flag or an alias of it. */
-static void assign_early(pd__operation *operation, pd_flag *node, const char *text,
-                         const pd__pending *given, pd__report *report) {
+static void assign_to_new_flag(pd__operation *operation, pd_flag *node, const char *text,
+                               const pd__pending *given, pd__report *report) {
   pd__report own = {.list = report->list};
   if (report->status == PD_OK) own.first = report->first;
   pd__changes changes;
   pd__changes_begin(&changes, operation, &own);
-  changes.early = true;
+  changes.is_defining = true;
   changes.merges = given->merges;
   changes.yields = given->origin.source != PD_SOURCE_FLEET;
-  pd__changes_add(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
+  pd__changes_add_assignment(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
   pd__changes_finish(&changes);
   if (report->status == PD_OK) report->status = own.status;
 }
@@ -253,7 +254,7 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
   char expected[256], quoted[PD__QUOTE_SIZE];
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
-    assign_early(operation, node, text, given, report);
+    assign_to_new_flag(operation, node, text, given, report);
     return;
   }
   pd__value_write_expected(def, expected, sizeof expected);
@@ -356,7 +357,7 @@ const pd__pending *pd__pending_next(const pd__pending *previous) {
 typedef struct waiting_value {
   pd_flag *node; /* NULL: begin with the first */
   const pd__pending *pending;
-  pd_flag_entry kept; /* if `pending` is NULL */
+  pd_flag_entry retained; /* if `pending` is NULL */
 } waiting_value;
 
 /* Goes to the next value, that of a flag before those that came later for its name. */
@@ -367,7 +368,7 @@ static bool find_next_waiting(waiting_value *at) {
   at->pending = following;
   while (!at->pending && (node = pd__names_next(node))) {
     at->node = node;
-    if (pd__flag_kept_value(node, &at->kept)) return true;
+    if (pd__flag_get_retained_value(node, &at->retained)) return true;
     at->pending = first_pending(node);
   }
   return at->pending;
@@ -409,14 +410,14 @@ static bool fill_pending_info(const pd__pending *at, pd_pending_info *info) {
 }
 
 /* The text of a string is stored for good, and may be a secret. */
-static bool fill_kept_info(const waiting_value *at, pd_pending_info *info) {
+static bool fill_retained_info(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
-  pd_type type = at->kept.type;
-  const char *text = pd__value_text(type, at->kept.value, buffer);
+  pd_type type = at->retained.type;
+  const char *text = pd__value_text(type, at->retained.value, buffer);
   info->name = pd__intern_text(pd__flag_name(at->node));
   info->text = type == PD_TYPE_string ? text : pd__intern_text(text);
-  info->origin = at->kept.origin;
-  info->sensitive = at->kept.sensitive;
+  info->origin = at->retained.origin;
+  info->sensitive = at->retained.sensitive;
   return info->name && info->text;
 }
 
@@ -427,8 +428,8 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
   if (status != PD_OK) return status;
   pd__platform_lock();
   bool is_there = find_waiting_at(index, &at);
-  bool shown = is_there &&
-               (at.pending ? fill_pending_info(at.pending, &found) : fill_kept_info(&at, &found));
+  bool shown = is_there && (at.pending ? fill_pending_info(at.pending, &found)
+                                       : fill_retained_info(&at, &found));
   pd__platform_unlock();
   if (!is_there) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no pending value %zu", index);
@@ -442,7 +443,7 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
 static void report_unclaimed(const waiting_value *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *name = at->pending ? at->pending->name : pd__flag_name(at->node);
-  const pd_origin *origin = at->pending ? &at->pending->origin : &at->kept.origin;
+  const pd_origin *origin = at->pending ? &at->pending->origin : &at->retained.origin;
   pd__suggest_name(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
                   pd__origin_write_subject(name, origin, source), suggestion);

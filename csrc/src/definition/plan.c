@@ -45,7 +45,7 @@ static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__p
 /* Returns what the flag would have in effect with the last change of the plan. */
 static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft *draft) {
   const pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
-  pd_flag_entry proposed = draft->now;
+  pd_flag_entry proposed = draft->current_entry;
   pd_source source = pd__change_source(change);
   if (pd_source_rank(proposed.origin.source) > pd_source_rank(source)) return proposed;
   pd_origin origin = change->origin;
@@ -55,12 +55,12 @@ static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft 
 }
 
 /* Judges the last change of the plan. One that isn't accepted, or not yet, is taken back. */
-static bool judge_last(pd__stage *stage, pd__draft *draft) {
+static bool validate_last_change(pd__stage *stage, pd__draft *draft) {
   pd__verdict verdict = PD__ACCEPTED;
   if (draft->cell.def->convert) verdict = pd__draft_convert(stage, draft);
   pd_flag_entry proposed = propose_plan_entry(stage, draft);
-  if (verdict == PD__ACCEPTED) verdict = pd__draft_judge(stage, draft, &proposed);
-  if (verdict == PD__ACCEPTED) draft->now = proposed;
+  if (verdict == PD__ACCEPTED) verdict = pd__draft_validate(stage, draft, &proposed);
+  if (verdict == PD__ACCEPTED) draft->current_entry = proposed;
   if (verdict == PD__UNANSWERED) draft->blocked = true;
   if (verdict != PD__ACCEPTED) stage->plan->changes.count--;
   return verdict == PD__ACCEPTED;
@@ -82,8 +82,8 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
     pd__report_fail_memory(&stage->plan->rejected);
     return false;
   }
-  pd_status status = pd__changes_try_as(&stage->plan->changes, draft->flag, node, text,
-                                        (pd_value){0}, &kept, literal, &err);
+  pd_status status = pd__changes_try_assignment_as(&stage->plan->changes, draft->flag, node, text,
+                                                   (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
     pd__plan_reject(stage, &kept, &err);
     return false;
@@ -91,22 +91,23 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   if (!draft->warns) draft->warned_origin = kept;
   draft->warns = true;
   if (stage->plan->changes.count == before) return true; /* the flag is retired */
-  return judge_last(stage, draft);
+  return validate_last_change(stage, draft);
 }
 
 /* ---- The values of one flag ---- */
 
 /* What the validators reject uncovers the value below, which they are asked about, too. */
-static void plan_former(pd__stage *stage, pd__draft *draft) {
+static void plan_former_value(pd__stage *stage, pd__draft *draft) {
   if (!draft->cell.def->validate || draft->deferred) return;
   while (draft->has_former) {
-    pd__verdict verdict = pd__draft_judge(stage, draft, &draft->former);
+    pd__verdict verdict = pd__draft_validate(stage, draft, &draft->former_entry);
     if (verdict == PD__UNANSWERED) draft->blocked = true;
     if (verdict != PD__REJECTED) return;
     draft->dropped++;
-    pd__draft_describe_default(draft->flag, &draft->now);
-    draft->has_former = pd__review_preview(draft->flag, draft->node, draft->dropped,
-                                           &stage->plan->refused, &draft->former, &draft->now);
+    pd__draft_describe_default(draft->flag, &draft->current_entry);
+    draft->has_former = pd__flag_preview_former_values(draft->flag, draft->node, draft->dropped,
+                                                       &stage->plan->refused, &draft->former_entry,
+                                                       &draft->current_entry);
   }
 }
 
@@ -117,7 +118,7 @@ static bool is_ignored(const pd__stage *stage, const pd__draft *draft, const pd_
          pd__refusals_has_dropped(given);
 }
 
-static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
+static void plan_pending_value(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
   const pd__pending *given = value->pending;
   const char *text = value->text;
   if (is_ignored(stage, draft, &given->origin) || value->continues) return;
@@ -132,34 +133,35 @@ static void plan_pending(pd__stage *stage, pd__draft *draft, const pd__waiting *
 }
 
 /* Plans the pending values of files, or the others. Without `merge` all are others. */
-static void plan_waiting(pd__stage *stage, pd__draft *draft, bool files) {
+static void plan_waiting_values(pd__stage *stage, pd__draft *draft, bool files) {
   bool merge = draft->cell.def->merge;
   for (const pd__waiting *each = draft->waiting; each && !draft->blocked; each = each->next) {
     bool of_file = merge && each->pending->origin.source == PD_SOURCE_FILE;
-    if (of_file == files) plan_pending(stage, draft, each);
+    if (of_file == files) plan_pending_value(stage, draft, each);
   }
 }
 
 /* A value of a variable comes first: it may spare validators those of files. But if it adds to
  * them, it comes after them. */
 static void plan_draft(pd__stage *stage, pd__draft *draft) {
-  const pd__late_value *late = &draft->late;
+  const pd__environment_value *late = &draft->environment;
   if (draft->blocked || draft->deferred) return;
-  plan_waiting(stage, draft, true);
+  plan_waiting_values(stage, draft, true);
   if (late->node && !draft->blocked) {
     stage->plan->changes.merges = true;
-    draft->late_accepted = plan_value(stage, draft, late->node, late->text, &late->origin, 0);
+    draft->environment_accepted =
+        plan_value(stage, draft, late->node, late->text, &late->origin, 0);
   }
-  plan_waiting(stage, draft, false);
+  plan_waiting_values(stage, draft, false);
 }
 
 /* ---- All values ---- */
 
 /* Makes the draft of a flag that values wait for. */
-static void find_values(pd__stage *stage, const pd__cell *cell) {
+static void find_draft_values(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
   pd_flag *node = pd__stage_node(stage, cell);
-  pd__late_value late = {.node = NULL};
+  pd__environment_value late = {.node = NULL};
   pd_error err;
   if (!node) return;
   if (source->find &&
@@ -174,9 +176,9 @@ static void find_values(pd__stage *stage, const pd__cell *cell) {
   if (!late.node && !waiting && !is_reviewed) return;
   pd__draft *draft = pd__draft_of_cell(stage, cell);
   if (!draft) return; /* the arena knows */
-  draft->late = late;
+  draft->environment = late;
   draft->waiting = waiting;
-  if (of_fleet && pd__review_check(draft->flag, node, &given, &err) != PD_OK) {
+  if (of_fleet && pd__draft_check_former_entry(draft->flag, node, &given, &err) != PD_OK) {
     pd__plan_reject(stage, &given.origin, &err);
   }
 }
@@ -190,7 +192,7 @@ static bool add_plan(pd__stage *stage) {
   return stage->plan != NULL;
 }
 
-static void begin_round(pd__stage *stage) {
+static void begin_plan_round(pd__stage *stage) {
   pd__plan *plan = stage->plan;
   plan->drafts = NULL;
   plan->drafts_end = &plan->drafts;
@@ -201,7 +203,7 @@ static void begin_round(pd__stage *stage) {
   pd_error_list_free(plan->rejected.list);
   plan->rejected = (pd__report){.list = pd_error_list_new(), .first = &plan->first};
   pd__changes_begin(&plan->changes, stage->operation, &plan->rejected);
-  plan->changes.early = plan->changes.drafts = true;
+  plan->changes.is_defining = plan->changes.are_drafts = true;
   for (size_t i = 0; i < stage->count; i++) {
     if (plan->known[i]) plan->known[i]->draft = NULL;
   }
@@ -209,15 +211,15 @@ static void begin_round(pd__stage *stage) {
 }
 
 /* Again without the values of the fleet that turn out not to suit. */
-static void run_rounds(pd__stage *stage) {
+static void run_plan_rounds(pd__stage *stage) {
   pd__plan *plan = stage->plan;
   size_t refused;
   planned = stage;
   do {
     refused = plan->refused.count;
-    begin_round(stage);
-    for (size_t i = 0; i < stage->count; i++) find_values(stage, &stage->cells[i]);
-    for (pd__draft *each = plan->drafts; each; each = each->next) plan_former(stage, each);
+    begin_plan_round(stage);
+    for (size_t i = 0; i < stage->count; i++) find_draft_values(stage, &stage->cells[i]);
+    for (pd__draft *each = plan->drafts; each; each = each->next) plan_former_value(stage, each);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   } while (plan->refused.count > refused);
   planned = NULL;
@@ -228,7 +230,7 @@ bool pd__stage_plan(pd__stage *stage) {
   if (!waits && !stage->has_former) return true;
   if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */
   pd__plan *plan = stage->plan;
-  run_rounds(stage);
+  run_plan_rounds(stage);
   bool reported = plan->rejected.status == PD_ERR_MEMORY;
   if (stage->operation->arena.failed && !reported) pd__report_fail_memory(&plan->rejected);
   return !plan->questions && !plan->conversions;
@@ -236,7 +238,8 @@ bool pd__stage_plan(pd__stage *stage) {
 
 pd_value pd__stage_value(const pd__stage *stage) {
   const pd__known *known = stage->plan ? stage->plan->known[0] : NULL;
-  return known && known->draft ? known->draft->now.value : stage->cells->def->default_value;
+  return known && known->draft ? known->draft->current_entry.value
+                               : stage->cells->def->default_value;
 }
 
 /* ---- Asking ---- */
@@ -267,7 +270,7 @@ static bool commit_plan(pd__stage *stage, pd__report *waiting) {
     pd__change *change = &plan->items[i];
     change->flag = pd__draft_node(change->flag);
     change->generation = pd__flag_generation(change->flag);
-    pd__flag_adopt(stage->operation, change->flag);
+    pd__flag_adopt_assigned(stage->operation, change->flag);
   }
   if (plan->count == 0 || pd__commit_changes(plan, &err) == PD_OK) return true;
   pd__report_add(waiting, &err);
@@ -276,7 +279,7 @@ static bool commit_plan(pd__stage *stage, pd__report *waiting) {
 
 /* Values that wait for a validator, or for memory, stay pending, now as values of this flag. */
 static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *waiting) {
-  const pd__late_value *late = &draft->late;
+  const pd__environment_value *late = &draft->environment;
   pd_error err;
   if (!late->node && !draft->waiting) return;
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
@@ -290,12 +293,12 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
 }
 
 static void finish_draft(const pd__draft *draft) {
-  const pd__late_value *late = &draft->late;
+  const pd__environment_value *late = &draft->environment;
   const pd_flag_def *def = draft->cell.def;
   if (draft->warns && (def->retired || def->deprecated)) {
     pd__warn_of_flag(draft->node, &draft->warned_origin);
   }
-  if (draft->late_accepted && late->node != draft->node) {
+  if (draft->environment_accepted && late->node != draft->node) {
     pd__warn_of_name(late->node, draft->node);
   }
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
@@ -304,10 +307,10 @@ static void finish_draft(const pd__draft *draft) {
   }
 }
 
-static void carry_out(pd__stage *stage, pd__report *waiting) {
+static void publish_drafts(pd__stage *stage, pd__report *waiting) {
   pd__plan *plan = stage->plan;
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
-    if (each->dropped > 0) pd__flag_drop_layers(each->node, each->dropped);
+    if (each->dropped > 0) pd__flag_drop_top_values(each->node, each->dropped);
   }
   pd__report_add_all(waiting, plan->rejected.list);
   bool lacks = plan->rejected.status != PD_OK && pd_error_list_count(plan->rejected.list) == 0;
@@ -325,6 +328,6 @@ static void carry_out(pd__stage *stage, pd__report *waiting) {
 void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
   if (stage->plan) pd__refusals_commit(&stage->plan->refused, stage->operation);
   for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
-  if (stage->plan) carry_out(stage, waiting);
+  if (stage->plan) publish_drafts(stage, waiting);
   if (!stage->plan && stage->operation->arena.failed) pd__report_fail_memory(waiting);
 }

@@ -70,19 +70,19 @@ static bool has_cell_at(const pd_flag *flag, const void *address) {
 typedef struct registration {
   pd_flag_def def;
   pd_module *modules[USED];
-  bool stays;           /* all of its modules do */
+  bool modules_stay;    /* all of its modules do */
   bool replaces;        /* a definition of the name makes way for it, and so do `hooks` */
   const pd_hook *hooks; /* borrowed */
   size_t count;
-  bool taken;    /* the definition keeps the modules */
-  pd_flag *flag; /* set once it is defined */
+  bool owns_modules; /* the definition keeps the modules */
+  pd_flag *flag;     /* set once it is defined */
 } registration;
 
 /* Returns the copy that the registry keeps; NULL if memory is out. */
 static registered_flag *make_registered(const registration *at) {
   const pd_flag_def *def = &at->def;
   leaving_flag one = {.made.def = *def};
-  size_t size = at->stays ? sizeof one.made : sizeof one, whole;
+  size_t size = at->modules_stay ? sizeof one.made : sizeof one, whole;
   size_t count = sizeof texts / sizeof *texts - (def->type != PD_TYPE_string);
   memcpy(one.modules, at->modules, sizeof at->modules);
   registered_flag *made = pd__copy_with_texts(&one, size, texts, count, &whole);
@@ -101,7 +101,7 @@ static pd_flag *find_node(const pd_flag_def *def) {
 }
 
 /* Returns true if the same definition has made the flag of the name, `node`, before. */
-static bool is_same(const registration *at, const pd_flag *node) {
+static bool is_same_registration(const registration *at, const pd_flag *node) {
   const pd_flag_def *old = node ? pd__flag_def(node) : NULL;
   return old && !at->replaces && pd__def_is_same(old, &at->def) && has_cell_at(node, at->def.cell);
 }
@@ -111,9 +111,10 @@ static bool is_same(const registration *at, const pd_flag *node) {
 static bool prepare_registration(pd__stage *stage, registration *at, registered_flag *made,
                                  pd_flag *node, pd__report *refused) {
   for (;; node = find_node(&at->def)) {
-    if (is_same(at, node)) at->flag = node; /* without an error: another thread has made it */
+    if (is_same_registration(at, node))
+      at->flag = node; /* without an error: another thread has made it */
     if (at->flag) return false;
-    bool comes_once = at->stays && !pd__name_was_defined(node);
+    bool comes_once = at->modules_stay && !pd__name_was_defined(node);
     stage->replaces = at->replaces && node && pd__flag_def(node);
     stage->replaced = NULL;
     if (stage->replaces && pd__def_check_registered(node, refused->first) != PD_OK) {
@@ -157,7 +158,7 @@ static void free_unpublished(registered_flag **made) { free(*made); }
 static void publish_registration(pd__stage *stage, registration *at, registered_flag *made,
                                  pd__report *waiting) {
   pd__operation *operation = stage->operation;
-  at->taken = true;
+  at->owns_modules = true;
   at->flag = pd__cell_flag(stage->cells);
   for (size_t i = 0; i < at->count; i++) {
     pd__hook *hook = pd__hook_find(at->hooks[i]);
@@ -171,7 +172,7 @@ static void publish_registration(pd__stage *stage, registration *at, registered_
       free_registered(operation, one);
     }
   }
-  if (!at->stays) {
+  if (!at->modules_stay) {
     leaving_flag *left = (leaving_flag *)made;
     left->next = leaving;
     leaving = left;
@@ -181,9 +182,9 @@ static void publish_registration(pd__stage *stage, registration *at, registered_
 
 /* The caller holds the lock. Defines the flag, or finds the one that the same definition made
  * before. */
-static pd_status register_one(pd__operation *operation, registration *at, pd_error *err) {
+static pd_status register_flag(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *node = find_node(&at->def);
-  if (is_same(at, node)) at->flag = node;
+  if (is_same_registration(at, node)) at->flag = node;
   if (at->flag) return PD_OK;
   registered_flag *made __attribute__((cleanup(free_unpublished))) = make_registered(at);
   if (!made) return pd__fail_memory(err);
@@ -199,15 +200,15 @@ static pd_status register_one(pd__operation *operation, registration *at, pd_err
 }
 
 /* Watchers that stay are notified if the value is another one afterwards. */
-static pd_status replace_one(pd__operation *operation, registration *at, pd_error *err) {
+static pd_status replace_flag(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
-  if (!flag || !pd__flag_def(flag)) return register_one(operation, at, err);
-  pd__flag_adopt(operation, flag);
+  if (!flag || !pd__flag_def(flag)) return register_flag(operation, at, err);
+  pd__flag_adopt_assigned(operation, flag);
   pd__changes changes = {.operation = operation};
   pd__notice **from = pd__notices_begin(operation);
   pd_status status = pd__notices_add(&changes, flag, err);
-  if (status == PD_OK) status = register_one(operation, at, err);
-  if (at->taken) {
+  if (status == PD_OK) status = register_flag(operation, at, err);
+  if (at->owns_modules) {
     pd__notices_post(operation, from);
   } else {
     pd__notices_discard(operation, from);
@@ -221,14 +222,14 @@ static pd_status begin_registration(registration *at, const pd_flag_def *def, pd
   pd_status status = pd__def_convert(def, &at->def, err);
   if (status == PD_OK) status = pd__def_check(&at->def, true, err);
   if (status != PD_OK) return status;
-  at->stays = true;
+  at->modules_stay = true;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
     at->modules[i] = pd__module_register(get_used_address(&at->def, i));
-    at->stays &= !at->modules[i] || pd__module_stays(at->modules[i]);
+    at->modules_stay &= !at->modules[i] || pd__module_is_never_unloaded(at->modules[i]);
   }
   PD__LOCKED_OPERATION(operation);
-  status = at->replaces ? replace_one(&operation, at, err) : register_one(&operation, at, err);
-  if (!at->taken) release_modules(&operation, at->modules);
+  status = at->replaces ? replace_flag(&operation, at, err) : register_flag(&operation, at, err);
+  if (!at->owns_modules) release_modules(&operation, at->modules);
   if (out && at->flag) *out = at->flag;
   return pd__operation_return(&operation, status);
 }
@@ -253,7 +254,7 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   pd_status status = pd__flag_check_defined(&operation, flag, err);
   if (status == PD_OK) status = pd__def_check_registered(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  pd__flag_withdraw(flag);
+  pd__flag_mark_withdrawn(flag);
   for (registered_flag *gone; (gone = first_registered(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);

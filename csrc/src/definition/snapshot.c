@@ -15,7 +15,7 @@ struct pd_snapshot {
 
 /* ---- Taking ---- */
 
-static int compare_order(const void *a, const void *b) {
+static int compare_pending_order(const void *a, const void *b) {
   uint64_t first = (*(pd__pending *const *)a)->order, second = (*(pd__pending *const *)b)->order;
   return first < second ? -1 : first > second;
 }
@@ -40,7 +40,7 @@ static pd_status copy_pending(pd_snapshot *snapshot, pd__arena *arena, pd_error 
   if (!all) return pd__fail_memory(err);
   count = 0;
   while ((at = pd__pending_next(at))) all[count++] = at;
-  qsort(all, count, sizeof *all, compare_order);
+  qsort(all, count, sizeof *all, compare_pending_order);
   return copy_pending_list(all, count, &snapshot->pending, err);
 }
 
@@ -54,7 +54,7 @@ static void drop_pending_list(pd__pending *list) {
 
 static pd_status fill_snapshot(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
   snapshot->source = pd__define_source;
-  if (!pd__saved_take(&snapshot->flags, &snapshot->arena)) return pd__fail_memory(err);
+  if (!pd__saved_capture(&snapshot->flags, &snapshot->arena)) return pd__fail_memory(err);
   return pd__has_pending() ? copy_pending(snapshot, arena, err) : PD_OK;
 }
 
@@ -67,7 +67,7 @@ static void free_snapshot(pd_snapshot *snapshot) {
 pd_status pd_snapshot_take(pd_snapshot **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
-  pd__adopt_all(&operation);
+  pd__flags_adopt_assigned(&operation);
   pd_snapshot *made = calloc(1, sizeof *made);
   pd_status status = made ? fill_snapshot(made, &operation.arena, err) : pd__fail_memory(err);
   if (status == PD_OK) *out = made;
@@ -144,23 +144,23 @@ static void restore_pending(pd__pending *list) {
 }
 
 /* The environment has a value for the flag: it waits with the others. */
-static void add_late_value(const restore_run *run, pd_flag *flag) {
+static void queue_environment_value(const restore_run *run, pd_flag *flag) {
   const pd__new_flag_source *source = &pd__define_source;
-  pd__late_value late = {.node = NULL};
+  pd__environment_value found = {.node = NULL};
   if (!source->find || pd__flag_is_frozen(flag)) return;
-  source->find(run->operation, &source->rules, pd__flag_def(flag), flag, &late, NULL);
-  if (late.node) pd__pending_add(pd__flag_name(late.node), late.text, &late.origin, NULL);
+  source->find(run->operation, &source->rules, pd__flag_def(flag), flag, &found, NULL);
+  if (found.node) pd__pending_add(pd__flag_name(found.node), found.text, &found.origin, NULL);
 }
 
 /* Gives flags that are defined anew what waits for their definition. */
-static void apply_waiting(const restore_run *run) {
+static void apply_waiting_values(const restore_run *run) {
   pd__report refused = {.first = NULL};
   if (!pd__define_source.find && !pd__has_pending()) return;
   for (pd_flag *flag = NULL; (flag = pd__names_next_listed(flag));) {
     bool defined_anew =
         pd__flag_def(flag) && pd__saved_has_other_definition(&run->snapshot->flags, flag);
     if (!defined_anew) continue;
-    add_late_value(run, flag);
+    queue_environment_value(run, flag);
     pd__pending_apply(run->operation, flag, &refused);
   }
 }
@@ -170,13 +170,13 @@ static void commit_restore(const restore_run *run) {
   restore_pending(run->pending);
   pd__define_source = run->snapshot->source;
   pd__notices_post(run->operation, run->notices);
-  apply_waiting(run);
+  apply_waiting_values(run);
 }
 
 pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
   if (!snapshot) return pd__fail_null(err, "snapshot");
   PD__LOCKED_OPERATION(operation);
-  pd__adopt_all(&operation);
+  pd__flags_adopt_assigned(&operation);
   restore_run run = {.snapshot = snapshot, .operation = &operation};
   pd_status status = prepare_restore(&run, err);
   if (status == PD_OK) {

@@ -25,7 +25,7 @@ static bool can_change_flag(pd__reader *reader, pd_flag *flag, const pd__token *
 
 /* A flag that is frozen or past startup keeps the value that an earlier application gave it: no
  * error if the last token that names it has that value. */
-static bool has_kept_value_of(pd__reader *reader, const pd__token *token, pd_flag *flag) {
+static bool has_same_fixed_value(pd__reader *reader, const pd__token *token, pd_flag *flag) {
   if (!token || can_change_flag(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
@@ -52,7 +52,7 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
     const pd__token *token = &config->values.items[i];
     pd__meaning meaning = pd__token_resolve(token);
     pd_flag *flag = meaning.flag;
-    bool stood = flag && has_kept_value_of(reader, last[pd__name_index(flag)], flag);
+    bool stood = flag && has_same_fixed_value(reader, last[pd__name_index(flag)], flag);
     if (!stood && !pd__option_ignore_undefined(reader, token))
       pd__reader_handle(reader, token, &meaning);
   }

@@ -51,7 +51,7 @@ static void read_files(parse *run) {
 
 /* ---- Parsing, with the lock ---- */
 
-static void remember_flag(parse *run, const pd__meaning *meaning, const char *text) {
+static void record_last_flag(parse *run, const pd__meaning *meaning, const char *text) {
   run->last = meaning->flag;
   run->last_text = text;
   run->last_negated = meaning->negated;
@@ -94,7 +94,7 @@ static void refuse_argument(parse *run) {
 }
 
 /* A bool never takes the next token: --cache false leaves an argument, and the bool true. */
-static void warn_of_value(parse *run) {
+static void warn_of_ignored_value(parse *run) {
   char suggestion[PD__SUGGESTION_SIZE], quoted[PD__QUOTE_SIZE];
   bool command = run->arguments < run->options->commands;
   if (run->options->look || run->options->no_arguments || command) return;
@@ -127,7 +127,7 @@ static bool read_name_and_value(parse *run, const char *text) {
   pd_flag *node = equals ? pd__resolve_name(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
-  if (node) remember_flag(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
+  if (node) record_last_flag(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
   return node != NULL;
 }
 
@@ -155,9 +155,9 @@ static void read_flag_token(parse *run, const char *text) {
   }
   token.secret = !meaning.flag && can_be_value(text) && can_be_secret(run);
   if (!meaning.flag && can_be_value(text)) suggest_number(run, &token);
-  remember_flag(run, &meaning, token.text);
+  record_last_flag(run, &meaning, token.text);
   pd__option_handle(&run->reader, &token, &meaning);
-  if (meaning.flag) warn_of_value(run);
+  if (meaning.flag) warn_of_ignored_value(run);
 }
 
 static void read_tokens(parse *run) {
@@ -187,7 +187,8 @@ static int find_argument(const parse *run, int wanted) {
 }
 
 /* Returns the texts that the source of `last`, the last one in the list, gives the flag. */
-static const char *join_texts(parse *run, const pd__changes *changes, const pd__change *last) {
+static const char *join_change_texts(parse *run, const pd__changes *changes,
+                                     const pd__change *last) {
   pd__arena *arena = &run->reader.operation->arena;
   const char *joined = last->text;
   if (!pd__flag_def(last->flag)->list) return pd__intern_text(joined);
@@ -215,7 +216,7 @@ static pd_status begin_preview(parse *run, pd_error *err) {
   pd_flag *flag = (pd_flag *)run->options->look->flag;
   run->reader.changes.previews = true;
   if (!flag) return PD_OK;
-  run->reader.changes.wanted = pd__resolve_alias(flag);
+  run->reader.changes.previewed_flag = pd__resolve_alias(flag);
   pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
   if (status != PD_OK || !pd__flag_is_sensitive(pd__resolve_alias(flag))) return status;
   return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", pd__flag_name(flag));
@@ -227,7 +228,7 @@ static pd_status write_preview(parse *run, pd_error *err) {
   const pd__change *last = find_deciding_change(&run->reader.changes);
   look.index = find_argument(run, look.argument);
   if (last) {
-    look.text = join_texts(run, &run->reader.changes, last);
+    look.text = join_change_texts(run, &run->reader.changes, last);
     look.origin = last->origin;
     if (look.origin.place) look.origin.place = pd__intern_text(look.origin.place);
   }
@@ -252,7 +253,7 @@ static void drop_former_values(parse *run) {
     pd_origin origin = {.source = PD_SOURCE_ARGV};
     if (!flag || pd__flag_check_defined(reader->operation, flag, NULL) != PD_OK) continue;
     if (pd__flag_check_open(reader->operation, flag, &origin, NULL) != PD_OK) continue;
-    pd__changes_drop(&reader->changes, flag, PD_SOURCE_ARGV);
+    pd__changes_add_drop(&reader->changes, flag, PD_SOURCE_ARGV);
   }
 }
 
@@ -290,7 +291,7 @@ static int copy_tokens(parse *run, bool arguments, int end) {
   return end;
 }
 
-static void arrange_line(parse *run, int *argc) {
+static void reorder_argv(parse *run, int *argc) {
   if (run->options->arrange == PD_ARRANGE_LEAVE || run->argc == 0) return;
   bool removes = run->options->arrange == PD_ARRANGE_REMOVE; /* the others move to the front */
   int first = removes ? 1 : copy_tokens(run, false, 1);
@@ -374,6 +375,6 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   run.reader.allow_pending = known.allow_pending;
   if (known.look) status = begin_preview(&run, err);
   if (status == PD_OK) status = parse_line(&run, err);
-  if (status == PD_OK && !known.look) arrange_line(&run, argc);
+  if (status == PD_OK && !known.look) reorder_argv(&run, argc);
   return pd__operation_return(&operation, status);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "../definition/stage.h"
 #include "input.h"
 
@@ -61,7 +62,7 @@ const char *pd__environment_get(const char *variable) {
 
 /* ---- Variables ---- */
 
-static char normalize_variable_char(char c) { return c == '-' || c == '.' ? '_' : c; }
+static char normalize_variable_char(char c) { return c == '.' ? '_' : pd__normalize_dash(c); }
 
 /* toupper depends on the locale. */
 static char to_upper(char c) {
@@ -254,9 +255,9 @@ static void warn_of_old_name(pd_flag *flag, const flag_variable *from) {
 }
 
 /* Finds the value of a flag that is about to be defined. */
-static pd_status find_value(pd__operation *operation, const pd__variable_rules *rules,
-                            const pd_flag_def *def, pd_flag *node, pd__late_value *out,
-                            pd_error *err) {
+static pd_status find_environment_value(pd__operation *operation, const pd__variable_rules *rules,
+                                        const pd_flag_def *def, pd_flag *node,
+                                        pd__environment_value *out, pd_error *err) {
   flag_variable from;
   out->node = NULL;
   pd_status status = find_flag_variable(rules, def, node, &from);
@@ -271,7 +272,7 @@ static pd_status find_value(pd__operation *operation, const pd__variable_rules *
 void pd__environment_use(const pd__variable_rules *rules) {
   pd__new_flag_source *source = &pd__define_source;
   if (rules) source->rules = *rules;
-  source->find = rules ? find_value : NULL;
+  source->find = rules ? find_environment_value : NULL;
   if (rules) __atomic_store_n(&was_enabled, true, __ATOMIC_RELAXED);
 }
 
@@ -285,7 +286,8 @@ static void read_flag_variable(const pd__variable_rules *rules, pd__changes *cha
   if (status == PD_OK) {
     const char *text = from.variable.text;
     if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, text)) return;
-    status = pd__changes_try(changes, from.node, text, (pd_value){0}, &origin, 0, &from.err);
+    status =
+        pd__changes_try_assignment(changes, from.node, text, (pd_value){0}, &origin, 0, &from.err);
   }
   if (status == PD_OK) warn_of_old_name(flag, &from);
   if (status != PD_OK) pd__report_add(changes->report, &from.err);
@@ -293,7 +295,7 @@ static void read_flag_variable(const pd__variable_rules *rules, pd__changes *cha
 
 void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    if (changes->previews && flag != changes->wanted) continue;
+    if (changes->previews && flag != changes->previewed_flag) continue;
     if (pd__flag_def(flag)) read_flag_variable(rules, changes, flag);
   }
 }

@@ -2,21 +2,16 @@
  * line means is decided later, when the flags can be looked up. */
 #include <string.h>
 
+#include "../base/text.h"
 #include "input.h"
 
 /* ---- Values in $'...' ---- */
 
-static int read_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c |= 0x20;
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* Reads up to `most` digits. Returns the byte with that code; 0 if there are none. */
-static char read_code(const char **in, int base, int most) {
+static char read_code(const char **in, unsigned base, int most) {
   unsigned code = 0;
-  for (; most > 0 && read_digit(**in) < base; most--, (*in)++) {
-    code = code * (unsigned)base + (unsigned)read_digit(**in);
+  for (; most > 0 && pd__read_digit(**in) < base; most--, (*in)++) {
+    code = code * base + pd__read_digit(**in);
   }
   return (char)code;
 }
@@ -58,9 +53,9 @@ static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
 void pd__line_reject(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why) {
   pd_error err;
-  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE];
+  char quoted[PD__QUOTE_SIZE], place[PD__PREFIX_SIZE];
   line->status = PD_ERR_FILE;
-  pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__origin_write_place(&line->origin, place),
+  pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__origin_write_prefix(&line->origin, place),
            pd__quote_part(quoted, text, length), length > 0 ? ": " : "", why);
   line->text = pd__arena_copy_text(arena, err.message, strlen(err.message));
   if (!line->text) line->text = "";

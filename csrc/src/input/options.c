@@ -63,7 +63,7 @@ bool pd__option_is_known(const pd__token *token) {
 
 /* ---- Help ---- */
 
-static void handle_help(pd__reader *reader, const pd__token *token, int kind, bool negated) {
+static void handle_help_option(pd__reader *reader, const pd__token *token, int kind, bool negated) {
   char quoted[PD__QUOTE_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
@@ -160,7 +160,7 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
   }
 }
 
-static void handle_items(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_option_items(pd__reader *reader, const pd__token *token, int kind) {
   char quoted[PD__QUOTE_SIZE];
   const char *complaint = find_list_fault(token->text);
   if (complaint) {
@@ -182,7 +182,7 @@ static void handle_items(pd__reader *reader, const pd__token *token, int kind) {
   }
 }
 
-static void handle_source(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_source_option(pd__reader *reader, const pd__token *token, int kind) {
   if (!token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
                     ": the value is missing, expected %s separated by commas",
@@ -193,14 +193,14 @@ static void handle_source(pd__reader *reader, const pd__token *token, int kind) 
                     ": nested more than 16 files and variables deep, perhaps in a circle");
   } else {
     reader->depth++;
-    handle_items(reader, token, kind);
+    handle_option_items(reader, token, kind);
     reader->depth--;
   }
 }
 
 bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token) {
   bool excuses = *token->dashes && pd__token_is_named(token, option_names[UNDEFOK]);
-  if (excuses) handle_source(reader, token, UNDEFOK);
+  if (excuses) handle_source_option(reader, token, UNDEFOK);
   return excuses;
 }
 
@@ -209,7 +209,7 @@ bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token) {
 /* "--=5" and "---x": a name cannot begin with a dash, although `-` and `_` are the same in
  * names. */
 static bool reject_malformed(pd__reader *reader, const pd__token *token) {
-  char quoted[PD__QUOTE_SIZE], place[PD__PLACE_SIZE], text[PD__QUOTE_SIZE];
+  char quoted[PD__QUOTE_SIZE], place[PD__PREFIX_SIZE], text[PD__QUOTE_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
@@ -218,7 +218,7 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__origin_write_place(&token->origin, place), pd__quote_text(quoted, text),
+                    pd__origin_write_prefix(&token->origin, place), pd__quote_text(quoted, text),
                     token->text ? " before the =" : "");
   }
   return true;
@@ -227,7 +227,8 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
 bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
-  if (meaning->flag) return !meaning->negated && !pd__def_stands_alone(pd__flag_def(meaning->flag));
+  if (meaning->flag)
+    return !meaning->negated && !pd__def_can_lack_value(pd__flag_def(meaning->flag));
   return is_value_option(find_option(token, &negated));
 }
 
@@ -237,11 +238,11 @@ void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__mea
   if (reject_malformed(reader, token)) return;
   int option = meaning->flag ? -1 : find_option(token, &negated); /* a flag may be named h */
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
-    handle_source(reader, token, option);
+    handle_source_option(reader, token, option);
   } else if (reader->config) {
     if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add_error(reader, &err);
   } else if (option >= 0) {
-    handle_help(reader, token, option, negated);
+    handle_help_option(reader, token, option, negated);
   } else {
     pd__reader_handle(reader, token, meaning);
   }

@@ -44,8 +44,8 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
                        uint32_t literal) {
   pd_error err;
-  pd_status status =
-      pd__changes_try(&reader->changes, node, text, (pd_value){0}, origin, literal, &err);
+  pd_status status = pd__changes_try_assignment(&reader->changes, node, text, (pd_value){0}, origin,
+                                                literal, &err);
   if (status == PD_OK) return;
   reader->about = pd__resolve_alias(node);
   pd__reader_add_error(reader, &err);
@@ -66,11 +66,11 @@ static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *t
 }
 
 /* -vvv is three uses of -v. */
-static void count_use(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+static void apply_count(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   char number[PD__NUMBER_SIZE];
   const pd_flag_def *def = pd__flag_def(meaning->flag);
   bool letters = !pd__flag_name(meaning->node)[1];
-  pd_value before = pd__changes_count_from(&reader->changes, meaning->flag, &token->origin);
+  pd_value before = pd__changes_find_count_start(&reader->changes, meaning->flag, &token->origin);
   bool fits = pd__value_write_more(def, before, letters ? token->length : 1, number);
   const char *text = pd__arena_copy_text(&reader->operation->arena, number, strlen(number));
   if (!fits || !text) {
@@ -106,7 +106,7 @@ void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__mea
   } else if (meaning->negated) {
     assign_negated(reader, flag, token);
   } else if (!token->text && pd__flag_def(flag)->count) {
-    count_use(reader, token, meaning);
+    apply_count(reader, token, meaning);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
     const char *text = token->text ? token->text : "true";
     pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
@@ -117,8 +117,8 @@ void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__mea
 
 /* The place is that of the previous value, since the source doesn't have one any more. */
 static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
-  char place[PD__PLACE_SIZE];
-  size_t length = strlen(pd__origin_write_place(origin, place));
+  char place[PD__PREFIX_SIZE];
+  size_t length = strlen(pd__origin_write_prefix(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
@@ -131,7 +131,7 @@ void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
-    pd__changes_drop(&reader->changes, flag, source);
+    pd__changes_add_drop(&reader->changes, flag, source);
   } else {
     reader->about = flag;
     fail_frozen_value(reader, flag, &given.origin);
@@ -148,7 +148,7 @@ static bool is_short_token(const pd__token *token) {
 }
 
 static void report_undefined(pd__reader *reader, const pd__token *token) {
-  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PLACE_SIZE];
+  char suggestion[PD__SUGGESTION_SIZE], source[PD__SOURCE_SIZE], place[PD__PREFIX_SIZE];
   size_t before = strlen(token->dashes);
   bool option = before && token->dashes[before - 1] == '-'; /* not from --fromenv=, and no key */
   pd__suggest_name(token->name, token->length, option ? "--" : NULL, suggestion);
@@ -158,7 +158,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
   }
   if (!*suggestion && pd__token_has_secret_value(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
-                    pd__origin_write_place(&token->origin, place), *token->name, PD__REDACTED);
+                    pd__origin_write_prefix(&token->origin, place), *token->name, PD__REDACTED);
     return;
   }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');
@@ -180,7 +180,7 @@ static bool has_unloaded_flag(const pd__reader *reader, const pd__token *token) 
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
-static bool can_wait(const pd__reader *reader, const pd__token *token) {
+static bool can_be_pending(const pd__reader *reader, const pd__token *token) {
   bool waits = reader->allow_pending || has_unloaded_flag(reader, token);
   return waits && pd__name_is_valid(token->name, token->length);
 }
@@ -196,18 +196,19 @@ static void report_findings(pd__reader *reader) {
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* otherwise it is an error */
-    if (can_wait(reader, token) || (named && pd__undefok_has(&reader->undefok, token))) continue;
+    if (can_be_pending(reader, token) || (named && pd__undefok_has(&reader->undefok, token)))
+      continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
     shown++;
-    reader->report->about = token->about;
+    reader->report->flag = token->about;
     if (named) {
       report_undefined(reader, token);
     } else {
       pd__report_fail(reader->report, (pd_status)token->status, "%s", token->text);
     }
   }
-  reader->report->about = NULL;
+  reader->report->flag = NULL;
   size_t more = reader->errors + unknown - shown;
   if (more > 0) {
     pd__report_fail(reader->report, PD_ERR_ARGV, "%zu more errors are not shown", more);
@@ -228,7 +229,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
                          .ignore_undefined = pd__undefok_has(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;
-    if (!can_wait(reader, token)) continue;
+    if (!can_be_pending(reader, token)) continue;
     if (pd__pending_prepare(&given, end, &err) == PD_OK) {
       end = &(*end)->following;
     } else {

@@ -35,10 +35,10 @@ size_t pd__token_shown_length(const char *text) {
 }
 
 const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]) {
-  char place[PD__PLACE_SIZE], name[PD__QUOTE_SIZE];
+  char place[PD__PREFIX_SIZE], name[PD__QUOTE_SIZE];
   pd__quote_part(name, token->name, token->length);
   if (!strcmp(token->dashes, "--")) return pd__origin_write_subject(name, &token->origin, out);
-  snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__origin_write_place(&token->origin, place),
+  snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__origin_write_prefix(&token->origin, place),
            token->dashes, name);
   return out;
 }

@@ -31,7 +31,7 @@ static bool has_file_suffix(const char *name, size_t length) {
 }
 
 /* The options of a command line have a meaning for --fromenv. */
-static bool is_option(const char *name, size_t length) {
+static bool is_option_variable(const char *name, size_t length) {
   static const char *const options[] = {
 #define HELP_NAME(name, number, text) text,
       PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
@@ -75,7 +75,8 @@ static unsigned count_too_many_edits(size_t length, bool all) {
   return !all || length < 6 ? 2 : PD__TOO_FAR;
 }
 
-static void warn(const char *variable, size_t length, const char *prefix, const char *nearest) {
+static void warn_of_unknown(const char *variable, size_t length, const char *prefix,
+                            const char *nearest) {
   char quoted[PD__QUOTE_SIZE];
   pd__fail(pd__warning_add(PD_WARNING_UNKNOWN), PD_OK,
            "environment variable %s names no flag%s%s%s%s",
@@ -83,7 +84,7 @@ static void warn(const char *variable, size_t length, const char *prefix, const 
            *nearest ? prefix : "", nearest, *nearest ? "?" : "");
 }
 
-static void examine(const char *variable, void *context) {
+static void check_variable_name(const char *variable, void *context) {
   const search *of = context;
   const char *prefix = of->rules->prefix;
   size_t before = strlen(prefix), length = strcspn(variable, "=");
@@ -92,7 +93,7 @@ static void examine(const char *variable, void *context) {
   guess about = {.name = variable + before, .length = length - before};
   bool names_file = of->rules->read_files && has_file_suffix(about.name, about.length);
   if (names_file) about.length -= sizeof PD__FILE_SUFFIX - 1;
-  if (about.length > PD_NAME_MAX || is_option(about.name, about.length)) return;
+  if (about.length > PD_NAME_MAX || is_option_variable(about.name, about.length)) return;
   about.upper = is_upper(about.name, about.length);
   about.edits = count_too_many_edits(about.length, of->all);
   for (const pd_flag *node = NULL; (node = pd__names_next(node)) && !about.known;) {
@@ -100,10 +101,10 @@ static void examine(const char *variable, void *context) {
   }
   if (about.known || (!of->all && !*about.nearest)) return;
   if (names_file && *about.nearest) strcat(about.nearest, PD__FILE_SUFFIX);
-  warn(variable, length, prefix, about.nearest);
+  warn_of_unknown(variable, length, prefix, about.nearest);
 }
 
 void pd__environment_warn(const pd__variable_rules *rules, bool all, const char *known) {
   search of = {rules, all, known};
-  if (*rules->prefix) pd__environment_visit(examine, &of);
+  if (*rules->prefix) pd__environment_visit(check_variable_name, &of);
 }

@@ -14,7 +14,9 @@ static _Thread_local pd__loading *now;
 
 void pd__members_set_host(const pd_host *host) { own_host = host; }
 
-pd__loading *pd__loading_here(void) { return now && pd__is_frame_above(now->frame) ? now : NULL; }
+pd__loading *pd__loading_of_thread(void) {
+  return now && pd__is_frame_above(now->frame) ? now : NULL;
+}
 
 void pd__loading_begin(pd__loading *load) {
   load->frame = (uintptr_t)__builtin_frame_address(0);
@@ -35,7 +37,7 @@ static pd_module *find_without_record(const pd__platform_image *image) {
   return same && !(member && member->record) ? module : NULL;
 }
 
-static void forget_errors(pd__membership *member) {
+static void free_member_errors(pd__membership *member) {
   pd_error_list_free(member->errors);
   pd_error_list_free(member->refused);
   member->errors = member->refused = NULL;
@@ -46,7 +48,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
   pd__membership *member = pd__module_membership(module);
-  if (member) forget_errors(member);
+  if (member) free_member_errors(member);
   if (!member) member = pd__alloc_forever(sizeof *member);
   if (!member) return NULL;
   *member = (pd__membership){
@@ -87,9 +89,9 @@ typedef struct attempt {
   pd__operation *operation;
   pd_module *module;
   pd_module_record *record;
-  bool late; /* the record has joined: only definitions that were added later are staged */
+  bool joined_before; /* the record has joined: only definitions that were added later are staged */
   const char *name_space;
-  pd__runtime_defs lates;
+  pd__runtime_defs runtime_defs;
   pd__defs *defs;
   pd__stage stage;
   pd__report refused, waiting; /* both add to `errors` */
@@ -122,26 +124,27 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
 
 /* Reads everything that the attempt stages, and checks each definition by itself. */
 static void read_definitions(attempt *at) {
-  at->lates = pd__runtime_defs_read(at->record, pd__module_end(at->module), !at->late);
-  at->defs = pd__defs_read(at->late ? NULL : at->record, at->lates, at->module, at->name_space,
-                           &at->refused);
+  at->runtime_defs =
+      pd__runtime_defs_read(at->record, pd__module_end(at->module), !at->joined_before);
+  at->defs = pd__defs_read(at->joined_before ? NULL : at->record, at->runtime_defs, at->module,
+                           at->name_space, &at->refused);
   if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
 }
 
 /* Late definitions are processed from the oldest on. */
-static bool is_stale(const attempt *at) {
+static bool is_attempt_stale(const attempt *at) {
   const pd__membership *member = pd__module_membership(at->module);
   bool joined = at->record->state == at->module && member->record == at->record;
-  if (!at->late) return joined && member->status == PD_OK;
-  const pd_late_def *oldest = at->lates.first;
-  while (oldest->next != at->lates.end) oldest = oldest->next;
+  if (!at->joined_before) return joined && member->status == PD_OK;
+  const pd_late_def *oldest = at->runtime_defs.first;
+  while (oldest->next != at->runtime_defs.end) oldest = oldest->next;
   return !joined || oldest->seen;
 }
 
 /* Checks the definitions against the registry, all together: links the implementations, and
  * reserves the names. release_stage gives both back before the lock is released, or they are
  * published. */
-static bool check_together(attempt *at) {
+static bool check_attempt(attempt *at) {
   pd__defs *defs = at->defs;
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
@@ -152,7 +155,7 @@ static bool check_together(attempt *at) {
   return false;
 }
 
-/* Undoes check_together. */
+/* Undoes check_attempt. */
 static void release_stage(attempt *at) {
   pd__impls_unlink(at->defs->impls, at->defs->impls_count);
   pd__stage_release(&at->stage);
@@ -174,12 +177,12 @@ static void publish_host(const attempt *at) {
 static void publish_attempt(attempt *at) {
   pd__membership *member = pd__module_membership(at->module);
   pd__defs *defs = at->defs, **end = &member->defs;
-  if (!at->late) publish_host(at);
+  if (!at->joined_before) publish_host(at);
   while (*end) end = &(*end)->more;
   *end = defs;
   at->defs = NULL;
   pd__stage_publish(&at->stage, &at->waiting);
-  pd__runtime_defs_answer(at->lates, defs, NULL);
+  pd__runtime_defs_answer(at->runtime_defs, defs, NULL);
   pd__impls_update_families(at->operation, &at->waiting);
 }
 
@@ -187,14 +190,14 @@ static void publish_attempt(attempt *at) {
 static outcome refuse_attempt(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
   const pd_error *why = pd_error_list_at(at->errors, 0);
-  if (!at->late) publish_host(at);
-  pd__runtime_defs_answer(at->lates, NULL, why ? why : &no_memory);
+  if (!at->joined_before) publish_host(at);
+  pd__runtime_defs_answer(at->runtime_defs, NULL, why ? why : &no_memory);
   return REFUSED;
 }
 
 /* Returns true if no answer is missing. Otherwise gives everything back and asks, without the
  * lock; the attempt is refused if it can't ask. */
-static bool is_answered(attempt *at) {
+static bool has_all_answers(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
   bool planned = pd__stage_plan(&at->stage);
@@ -222,12 +225,12 @@ static bool define_operations(attempt *at) {
 static outcome run_attempt(attempt *at) {
   read_definitions(at);
   do {
-    if (is_stale(at)) return STALE;
+    if (is_attempt_stale(at)) return STALE;
     if (at->refused.status != PD_OK) return refuse_attempt(at);
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
-    if (!check_together(at)) return refuse_attempt(at);
-  } while (!is_answered(at));
+    if (!check_attempt(at)) return refuse_attempt(at);
+  } while (!has_all_answers(at));
   if (!define_operations(at)) {
     release_stage(at);
     return refuse_attempt(at);
@@ -256,7 +259,7 @@ static void record_refusal(const pd_module *module, const pd_error_list *errors)
 }
 
 /* The module has joined, or was refused, as part of the load. */
-static void add_to_load(pd__loading *load, pd_module *module) {
+static void add_module_to_load(pd__loading *load, pd_module *module) {
   pd__membership *member = pd__module_membership(module);
   bool refused = member->status != PD_OK;
   bool is_new = load && (refused || member->joined_in != load);
@@ -269,7 +272,7 @@ static void add_to_load(pd__loading *load, pd_module *module) {
   load->joined = made;
 }
 
-static bool is_refused_in(const pd__loading *load, const pd_module *module) {
+static bool is_refused_in_load(const pd__loading *load, const pd_module *module) {
   const pd__joined *each = load->joined;
   while (each && !(each->refused && each->module == module)) each = each->next;
   return each != NULL;
@@ -280,12 +283,12 @@ static void record_errors(attempt *at, pd__loading *load) {
   bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
   if (load) pd__report_add_all(&load->report, at->errors);
   if (load && lacks) pd__report_fail_memory(&load->report); /* it was out for the list */
-  if (at->late) {
+  if (at->joined_before) {
     pd__report all = {.list = member->errors};
     pd__report_add_all(&all, at->errors);
     return;
   }
-  forget_errors(member);
+  free_member_errors(member);
   member->errors = at->errors;
   at->errors = NULL;
 }
@@ -301,7 +304,7 @@ static outcome join_whole(pd__operation *operation, pd_module *module, pd_module
   pd__membership *member = pd__module_membership(module);
   member->status = at.refused.status;
   member->withdrawn_with = NULL;
-  add_to_load(load, module);
+  add_module_to_load(load, module);
   bool unnoticed = !load && result == REFUSED;
   record_errors(&at, load);
   if (unnoticed) record_refusal(module, member->errors);
@@ -316,7 +319,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   bool belongs = load && member->joined_in == load;
   ATTEMPT(at);
   begin_attempt(&at, operation, module, record);
-  at.late = true;
+  at.joined_before = true;
   at.name_space = member->name_space;
   outcome result = run_attempt(&at);
   if (result == STALE) return result;
@@ -328,14 +331,14 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   }
   pd__member_undefine(operation, module);
   member->status = at.refused.status;
-  add_to_load(load, module);
+  add_module_to_load(load, module);
   return result;
 }
 
-static void refuse_runtime_defs(pd_module *module, pd__runtime_defs lates) {
+static void refuse_runtime_defs(pd_module *module, pd__runtime_defs runtime_defs) {
   pd_error err = {.status = pd__module_membership(module)->status,
                   .message = "its module was refused"};
-  pd__runtime_defs_answer(lates, NULL, &err);
+  pd__runtime_defs_answer(runtime_defs, NULL, &err);
 }
 
 static void join_all_runtime_defs(pd__operation *operation, pd_module_record *record,
@@ -343,10 +346,10 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
   for (;;) {
     pd_module *module = record->state;
     if (!module) return;
-    pd__runtime_defs lates = pd__runtime_defs_read(record, pd__module_end(module), false);
-    if (lates.first == lates.end) return;
+    pd__runtime_defs runtime_defs = pd__runtime_defs_read(record, pd__module_end(module), false);
+    if (runtime_defs.first == runtime_defs.end) return;
     if (pd__module_membership(module)->status != PD_OK) {
-      refuse_runtime_defs(module, lates);
+      refuse_runtime_defs(module, runtime_defs);
       return;
     }
     join_runtime_defs(operation, module, record, load);
@@ -364,7 +367,7 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
   pd__report refused = {.list = member->errors};
   pd__report_add(&refused, why);
   member->status = refused.status;
-  add_to_load(load, module);
+  add_module_to_load(load, module);
   if (load) pd__report_add(&load->report, why);
   if (!load) record_refusal(module, member->errors);
 }
@@ -387,7 +390,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
       return NULL;
     }
     const pd__membership *member = pd__module_membership(module);
-    bool retries = load && member->status != PD_OK && !is_refused_in(load, module);
+    bool retries = load && member->status != PD_OK && !is_refused_in_load(load, module);
     if (record->state && !retries) break;
     result = join_whole(operation, module, record, load);
   }
@@ -406,7 +409,7 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
   const pd_module *module = NULL;
-  if (known) module = pd__member_join(&operation, record, image, pd__loading_here());
+  if (known) module = pd__member_join(&operation, record, image, pd__loading_of_thread());
   if (module) pd__module_membership(module)->announces |= announces;
   pd__operation_end(&operation);
   return known;
@@ -414,11 +417,11 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
 
 /* A module can't join because memory is out. The pd_module_load that is under way fails. */
 static void mark_load_lost(void) {
-  pd__loading *load = pd__loading_here();
+  pd__loading *load = pd__loading_of_thread();
   if (load) load->lost = true;
 }
 
-static void note_image(const pd__platform_image *image, void *context) {
+static void append_image_copy(const pd__platform_image *image, void *context) {
   pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
     mark_load_lost();
@@ -442,7 +445,7 @@ void pd__module_join(pd_module_record *record) {
  * run constructors. */
 void pd__members_join_loaded(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
-  pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, note_image, &end);
+  pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, append_image_copy, &end);
   while (first) {
     pd__platform_image *each = first;
     first = each->next;

@@ -40,15 +40,15 @@ static bool is_accepted(const pd__loading *ended, const pd_module *module) {
 
 /* Ends the load for the modules that joined in it. If it has failed, those that nobody else holds
  * are withdrawn. */
-static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *module,
-                       bool accepted) {
+static void end_load_of_joined(pd__operation *operation, pd__loading *ended, pd_module *module,
+                               bool accepted) {
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     pd_module *joined = each->module;
     pd__membership *member = pd__module_membership(joined);
     if (member->joined_in != ended) continue; /* since then it has joined as part of another load */
     member->joined_in = NULL;
     bool stays =
-        accepted || pd__module_is_held(joined) || member->status != PD_OK || !member->record;
+        accepted || pd__module_is_retained(joined) || member->status != PD_OK || !member->record;
     if (!stays) withdraw_module(operation, ended, joined, module);
   }
   ended->joined = NULL;
@@ -57,18 +57,18 @@ static void end_joined(pd__operation *operation, pd__loading *ended, pd_module *
 /* ---- Opening ---- */
 
 /* The caller holds the lock. */
-static void hold_module(pd__loading *load, pd_module *module, void *handle) {
-  pd__module_hold(module, handle);
-  load->held = module;
+static void begin_module_load(pd__loading *load, pd_module *module, void *handle) {
+  pd__module_begin_load(module, handle);
+  load->module = module;
 }
 
 /* Holds the module at the address if it has joined in its constructor, and was accepted. */
-static void hold_joined(pd__loading *load, const void *inside, void *handle) {
+static void retain_joined(pd__loading *load, const void *inside, void *handle) {
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
   const pd__membership *member = module ? pd__module_membership(module) : NULL;
   bool joined = member && member->record && member->announces && member->status == PD_OK;
-  if (joined) hold_module(load, module, handle);
+  if (joined) begin_module_load(load, module, handle);
   pd__platform_unlock();
 }
 
@@ -76,13 +76,13 @@ static void hold_joined(pd__loading *load, const void *inside, void *handle) {
  * no record, so it gets its membership here. Others haven't joined in their constructors: one of
  * another ABI, which looks for its own host only, one that was refused before, one that another
  * thread's unload has withdrawn since, and a record without a constructor. */
-static void hold_unjoined(pd__loading *load, const void *inside, void *handle) {
+static void retain_unjoined(pd__loading *load, const void *inside, void *handle) {
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, inside);
   if (!image) return;
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
   if (!module || !pd__module_membership(module)) module = pd__member_add(image);
-  if (module) hold_module(load, module, handle);
+  if (module) begin_module_load(load, module, handle);
   pd__platform_unlock();
   free(image);
   if (module) pd__members_join_loaded(inside);
@@ -107,11 +107,11 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   pd_error err;
   PD__IN_LOADER(load);
   pd_status status = pd__platform_open_library(load->path, handle, &inside, &err);
-  if (status == PD_OK) hold_joined(load, inside, *handle);
-  if (status == PD_OK && !load->held) hold_unjoined(load, inside, *handle);
-  if (status == PD_OK && !load->held) pd__fail_memory(&err);
-  if (!load->held) pd__report_add(&load->report, &err);
-  return load->held;
+  if (status == PD_OK) retain_joined(load, inside, *handle);
+  if (status == PD_OK && !load->module) retain_unjoined(load, inside, *handle);
+  if (status == PD_OK && !load->module) pd__fail_memory(&err);
+  if (!load->module) pd__report_add(&load->report, &err);
+  return load->module;
 }
 
 /* A module that was already loaded keeps the names that it got then. */
@@ -124,16 +124,16 @@ static bool check_namespace(const pd__loading *load, const pd_module *module, pd
   return false;
 }
 
-/* Gives back what hold_module counted, and returns the handle if the caller is to close it. A
+/* Gives back what begin_module_load counted, and returns the handle if the caller is to close it. A
  * module with a record reports by itself when it leaves. */
 static void *release_module(pd_module *module) {
   if (!pd__module_membership(module)->record) pd__module_set_present(module, false);
-  return pd__module_release(module);
+  return pd__module_end_load(module);
 }
 
 /* Withdraws a module that nobody holds any more, but that stays in the process since others call
  * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
-static void withdraw_kept(pd_module *module) {
+static void withdraw_permanent(pd_module *module) {
   PD__LOCKED_OPERATION(operation);
   const pd__membership *member = pd__module_membership(module);
   bool kept = pd__module_end_closing(module) && member && member->record;
@@ -141,21 +141,21 @@ static void withdraw_kept(pd_module *module) {
   pd__operation_end(&operation);
 }
 
-void pd__loads_begin(void) { pd__module_closed = withdraw_kept; }
+void pd__loads_begin(void) { pd__module_closed = withdraw_permanent; }
 
 static void close_module(pd_module *module, void *handle) {
   pd__loader_close(handle);
-  withdraw_kept(module);
+  withdraw_permanent(module);
 }
 
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns the handle if
  * the caller is to close it. */
 static void *finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
-  pd_module *module = ended->held;
-  ended->held = NULL;
+  pd_module *module = ended->module;
+  ended->module = NULL;
   void *closing = module && !accepted ? release_module(module) : NULL;
-  if (module && accepted) pd__module_open(module);
-  end_joined(operation, ended, module, accepted);
+  if (module && accepted) pd__module_turn_load_into_opening(module);
+  end_load_of_joined(operation, ended, module, accepted);
   return closing;
 }
 
@@ -171,7 +171,7 @@ static void end_loading(pd__loading **ended) {
   pd__loading *load = *ended;
   pd__loading_end(load);
   PD__LOCKED_OPERATION(operation);
-  pd_module *module = load->held;
+  pd_module *module = load->module;
   void *closing = finish_load(&operation, load, false);
   pd__deferred_hand_over(&operation, load, pd__loader_owner());
   pd__operation_unlock(&operation);
@@ -195,7 +195,7 @@ static pd__loading *make_loading(const char *path, const char *name_space) {
 }
 
 /* Adds the errors to those of the caller. */
-static void report_load(const pd__loading *load, pd__report *caller) {
+static void report_load_errors(const pd__loading *load, pd__report *caller) {
   pd__report_add_all(caller, load->report.list);
   if (caller->status == PD_OK && load->report.status != PD_OK) pd__report_add(caller, &load->first);
 }
@@ -218,7 +218,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   if (closing) close_module(module, closing);
   if (!module && handle) pd__loader_close(handle);
   if (!pd__loader_is_entered()) pd__deferred_run(load, report);
-  report_load(load, caller);
+  report_load_errors(load, caller);
 }
 
 pd_status pd_module_load_as(const char *path, const char *name_space, pd_error_list *errors,
@@ -241,13 +241,13 @@ pd_status pd_module_load(const char *path, pd_error_list *errors, pd_module **ou
 pd_status pd_module_unload(pd_module *module, pd_error *err) {
   if (!module) return pd__fail_null(err, "module");
   PD__LOCKED_OPERATION(operation);
-  if (!pd__module_is_open(module)) {
+  if (!pd__module_has_opening(module)) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%.400s: is not loaded by pd_module_load",
                     pd__module_path(module));
   }
-  pd__module_close(&operation, module);
+  pd__module_end_opening(&operation, module);
   bool announces = pd__module_membership(module)->record != NULL;
-  if (!pd__module_is_held(module) && !announces) {
+  if (!pd__module_is_retained(module) && !announces) {
     pd__member_remove_registered(&operation, module);
     pd__module_set_present(module, false);
   }

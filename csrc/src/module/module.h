@@ -32,13 +32,14 @@ pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t
 
 /* Writes the result to each of them: `refusal`, or if that is NULL, the flag that `defs`
  * defined. */
-void pd__runtime_defs_answer(pd__runtime_defs lates, const pd__defs *defs, const pd_error *refusal);
+void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs,
+                             const pd_error *refusal);
 
 /* Collects the definitions of `record` (may be NULL) and `lates`, for the module, with their names
  * in the namespace, and checks each one by itself. The caller drops the result, also after an
  * error; it is NULL if memory is out, which is reported. */
-pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, pd_module *module,
-                        const char *name_space, pd__report *report);
+pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime_defs,
+                        pd_module *module, const char *name_space, pd__report *report);
 
 /* Frees a list and sets it to NULL. */
 void pd__defs_drop(pd__defs **list);
@@ -92,7 +93,7 @@ void pd__module_leave(pd_module_record *record);
  * or of every image if that is NULL. Takes the lock. */
 void pd__members_join_loaded(const void *inside);
 
-/* ---- Loading (load.c; pd__loading_here is in join.c) ---- */
+/* ---- Loading (load.c; pd__loading_of_thread is in join.c) ---- */
 
 /* A module that has joined, or was refused, as part of a load. It is listed again if it is refused
  * later in that load. */
@@ -112,13 +113,13 @@ struct pd__loading {
   pd_error first;         /* of the report */
   pd__joined *joined;     /* these modules, the last one first; in the arena */
   pd__arena arena;
-  pd_module *held; /* the module of that path, which is opened once more for this load */
-  bool lost;       /* memory was out when a module joined */
+  pd_module *module; /* the module of that path, which is opened once more for this load */
+  bool lost;         /* memory was out when a module joined */
   pd__loading *outer;
 };
 
 /* Returns the load that this thread is in; NULL if there is none. */
-pd__loading *pd__loading_here(void);
+pd__loading *pd__loading_of_thread(void);
 
 /* Begins one, and ends it: returns the one before. */
 void pd__loading_begin(pd__loading *load);

@@ -116,14 +116,14 @@ static pd__defs *alloc_defs(size_t all, size_t operations) {
   return defs;
 }
 
-pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, pd_module *module,
-                        const char *name_space, pd__report *report) {
+pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime_defs,
+                        pd_module *module, const char *name_space, pd__report *report) {
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
   size_t all = listed, operations = 0;
   for (size_t i = 0; i < listed; i++) {
     operations += record->defs[i] && is_operation(record->defs[i]);
   }
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next, all++) {
+  for (const pd_late_def *at = runtime_defs.first; at != runtime_defs.end; at = at->next, all++) {
     operations += at->def && is_operation(at->def);
   }
   pd__defs *defs = alloc_defs(all, operations);
@@ -134,7 +134,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs lates, 
   for (size_t i = 0; i < listed; i++) {
     read_definition(defs, record->defs[i], module, name_space, report);
   }
-  for (const pd_late_def *at = lates.first; at != lates.end; at = at->next) {
+  for (const pd_late_def *at = runtime_defs.first; at != runtime_defs.end; at = at->next) {
     read_definition(defs, at->def, module, name_space, report);
   }
   sort_files(defs->cells, defs->count);
@@ -158,11 +158,13 @@ void pd__defs_drop(pd__defs **list) {
 pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t high, bool all) {
   const size_t least = offsetof(pd_module_record, late) + sizeof record->late;
   bool has = record->size >= least && high - (uintptr_t)record >= least;
-  pd__runtime_defs lates = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST) : NULL};
-  for (lates.end = lates.first; lates.end && (all || !lates.end->seen);) {
-    lates.end = lates.end->next;
+  pd__runtime_defs runtime_defs = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST)
+                                                : NULL};
+  for (runtime_defs.end = runtime_defs.first;
+       runtime_defs.end && (all || !runtime_defs.end->seen);) {
+    runtime_defs.end = runtime_defs.end->next;
   }
-  return lates;
+  return runtime_defs;
 }
 
 /* A definition's copy in a namespace has another address but the same variable. */
@@ -178,11 +180,11 @@ static pd_flag *find_defined_flag(const pd_flag_def *def, const pd__defs *defs) 
   return NULL;
 }
 
-void pd__runtime_defs_answer(pd__runtime_defs lates, const pd__defs *defs,
+void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs,
                              const pd_error *refusal) {
   const char *why = refusal ? pd__intern_text(refusal->message) : NULL;
   if (refusal && !why) why = "out of memory";
-  for (pd_late_def *late = lates.first; late != lates.end; late = late->next) {
+  for (pd_late_def *late = runtime_defs.first; late != runtime_defs.end; late = late->next) {
     if (refusal) __atomic_store_n(&late->status, (uint32_t)refusal->status, __ATOMIC_RELEASE);
     __atomic_store_n(&late->why, why, __ATOMIC_RELEASE);
     __atomic_store_n(&late->flag, refusal ? NULL : find_defined_flag(late->def, defs),

@@ -8,10 +8,11 @@
 #include "op.h"
 
 /* One that isn't linked belongs to a call that stages it. */
-static void record_answer(pd__impl *impl, const char *why) {
-  if (impl->op && (impl->missed || impl == impl->op->winner)) impl->op->seen = NULL;
-  if (impl->op) impl->op->family->again |= impl->missed;
-  impl->missed = false;
+static void store_usable_answer(pd__impl *impl, const char *why) {
+  if (impl->op && (impl->choice_missed_answer || impl == impl->op->winner))
+    impl->op->last_compared = NULL;
+  if (impl->op) impl->op->family->missed_answer |= impl->choice_missed_answer;
+  impl->choice_missed_answer = false;
   impl->asked = true;
   impl->asking = false;
   impl->why = why ? pd__intern_text(why) : NULL;
@@ -69,9 +70,9 @@ static void end_usable_call(const reply *got) {
   pd__operation_lock(got->operation);
   unlist_usable_call(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
-  if (impl) record_answer(impl, got->why);
+  if (impl) store_usable_answer(impl, got->why);
   pd__impl *waiting = find_asked_impl(of);
-  if (waiting) record_answer(waiting, got->why);
+  if (waiting) store_usable_answer(waiting, got->why);
   if (!got->given || waiting) pd__op_mark_changed(of->op);
 }
 
@@ -80,7 +81,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   usable_call *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
   pd__hooks_prepare(operation);
   if (!asked || !operation->listing) {
-    record_answer(impl, "memory is out");
+    store_usable_answer(impl, "memory is out");
     return;
   }
   *asked = (usable_call){.listing = operation->listing,
@@ -98,7 +99,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   got.given = true;
 }
 
-bool pd__impl_awaits_answer(pd__impl *impl) {
+bool pd__impl_is_being_asked(pd__impl *impl) {
   usable_call *each = usable_calls;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
     each = each->next;
@@ -120,7 +121,7 @@ static void forget_asked_impls(pd__op *op) {
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (!each->asking) continue;
     pd__op_mark_changed(op);
-    op->seen = NULL;
+    op->last_compared = NULL;
     each->asking = false;
   }
 }
@@ -142,24 +143,24 @@ void pd__impls_reset_in_child(void) {
 /* The module is pinned. Meanwhile the candidate doesn't count for other threads. */
 void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
   if (!impl->def->choice.usable) {
-    record_answer(impl, NULL);
+    store_usable_answer(impl, NULL);
     return;
   }
   if (pd__hooks_check_depth(NULL) != PD_OK) {
-    record_answer(impl, "too many questions, one inside the other: most likely in a circle");
+    store_usable_answer(impl, "too many questions, one inside the other: most likely in a circle");
     return;
   }
   pd__pinning pinning = pd__pin_module(operation, impl->module);
-  if (pinning == PD__LEAVING) record_answer(impl, "its module is leaving");
+  if (pinning == PD__LEAVING) store_usable_answer(impl, "its module is leaving");
   if (pinning == PD__UNPINNED) pd__pins_acquire(operation);
   if (pinning == PD__PINNED) ask_unlocked(operation, op, impl);
 }
 
 /* ---- Keeping ---- */
 
-bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best) {
+bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best) {
   const pd_module *module = best->module;
-  if (!module || pd__module_is_kept(module)) return false;
+  if (!module || pd__module_is_permanent(module)) return false;
   const pd__impl *slot = op->slots;
   while (slot && slot->module == module) slot = slot->next_slot;
   return slot != NULL;
@@ -168,9 +169,9 @@ bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best) {
 void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
   uint64_t number = impl->number;
   bool staged = !impl->op;
-  if (pd__module_keep(operation, impl->module)) return;
+  if (pd__module_make_permanent(operation, impl->module)) return;
   pd__impl *found = staged ? impl : pd__impl_find(number);
-  if (found) record_answer(found, "its module is leaving");
+  if (found) store_usable_answer(found, "its module is leaving");
 }
 
 /* ---- A choice that leaves no other ---- */
@@ -189,7 +190,8 @@ static bool is_listed_impl(const pd__impl *impl, const char *list) {
 }
 
 /* Asks the next of those that the list has, until one can run. Returns whether it has asked. */
-static bool ask_next(pd__operation *operation, const pd__family *family, const char *list) {
+static bool ask_next_candidate(pd__operation *operation, const pd__family *family,
+                               const char *list) {
   for (pd__op *op = family->ops; op; op = op->next) {
     for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
       if (each->why || each->asking || !is_listed_impl(each, list)) continue;
@@ -201,7 +203,8 @@ static bool ask_next(pd__operation *operation, const pd__family *family, const c
   return false;
 }
 
-bool pd__impl_explain_alone(const pd__family *family, const char *list, char *why, size_t size) {
+bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why,
+                                size_t size) {
   pd__preference item;
   if (!has_sole_choice(family, list, &item)) return false;
   unsigned count = 0;
@@ -218,10 +221,10 @@ bool pd__impl_explain_alone(const pd__family *family, const char *list, char *wh
   return true;
 }
 
-bool pd__impl_check_alone(pd__operation *operation, pd__family *family, const char *list, char *why,
-                          size_t size) {
+bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, const char *list,
+                                 char *why, size_t size) {
   pd__preference item;
   if (!has_sole_choice(family, list, &item)) return false;
-  while (ask_next(operation, family, list)) continue;
-  return pd__impl_explain_alone(family, list, why, size);
+  while (ask_next_candidate(operation, family, list)) continue;
+  return pd__preference_is_unusable(family, list, why, size);
 }

@@ -13,15 +13,16 @@ static const char *get_process_list(const pd__family *family) {
 }
 
 /* The rank counts only among those that the list doesn't name. */
-static bool is_better(const pd__impl *a, size_t a_place, const pd__impl *b, size_t b_place) {
-  if (!b || a_place != b_place) return !b || a_place < b_place;
+static bool is_better_candidate(const pd__impl *a, size_t a_position, const pd__impl *b,
+                                size_t b_position) {
+  if (!b || a_position != b_position) return !b || a_position < b_position;
   if (a->def->choice.rank != b->def->choice.rank) return a->def->choice.rank > b->def->choice.rank;
   return a->number < b->number;
 }
 
 typedef struct comparison {
   pd__impl *found, *native;
-  size_t place; /* of `found` */
+  size_t position; /* of `found` */
 } comparison;
 
 static void compare_candidates(comparison *of, pd__impl *first, const char *list,
@@ -30,11 +31,11 @@ static void compare_candidates(comparison *of, pd__impl *first, const char *list
     bool named;
     if (pd__impl_is_foreign(each) && !foreign_too) continue;
     if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
-    each->missed |= each->asking;
+    each->choice_missed_answer |= each->asking;
     size_t place = pd__impl_is_usable(each) ? pd__preference_find(list, each->name, &named) : 0;
-    if (place == 0 || !is_better(each, place, of->found, of->place)) continue;
+    if (place == 0 || !is_better_candidate(each, place, of->found, of->position)) continue;
     of->found = each;
-    of->place = place;
+    of->position = place;
   }
 }
 
@@ -48,19 +49,19 @@ static pd__impl *find_best_in_list(const pd__op *op, const char *list, bool fore
 
 /* The same for the list of the process. If only candidates have come since the last choice, it
  * compares the winner with them. */
-static pd__impl *find_best_now(pd__op *op, const char *list) {
-  bool again = op->seen && op->chosen_from == list, named;
+static pd__impl *find_best_of_process(pd__op *op, const char *list) {
+  bool again = op->last_compared && op->chosen_from == list, named;
   comparison of = {0};
   if (again) {
     bool counts = op->winner && pd__impl_is_usable(op->winner);
-    of.place = counts ? pd__preference_find(list, op->winner->name, &named) : 0;
-    of.found = of.place > 0 ? op->winner : NULL;
+    of.position = counts ? pd__preference_find(list, op->winner->name, &named) : 0;
+    of.found = of.position > 0 ? op->winner : NULL;
     of.native = op->native;
   }
-  compare_candidates(&of, again ? op->seen->next_candidate : op->candidates, list, false);
+  compare_candidates(&of, again ? op->last_compared->next_candidate : op->candidates, list, false);
   op->native = of.native;
   op->chosen_from = list;
-  if (!again) op->seen = NULL;
+  if (!again) op->last_compared = NULL;
   return of.found ? of.found : of.native;
 }
 
@@ -71,18 +72,18 @@ uint64_t pd__impl_revision;
 /* If nothing else is left, best may be a native implementation whose module can't be kept: other
  * modules then call their own. */
 static bool can_reach_all(const pd__op *op, const pd__impl *best) {
-  return best && !(best->why && pd__impl_has_to_stay(op, best));
+  return best && !(best->why && pd__impl_must_stay_loaded(op, best));
 }
 
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
 static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
     pd__impl *best = view ? find_best_in_list(op, view->list, false)
-                          : find_best_now(op, get_process_list(op->family));
+                          : find_best_of_process(op, get_process_list(op->family));
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask(operation, op, best);
-    } else if (best && !native && pd__impl_has_to_stay(op, best)) {
+    } else if (best && !native && pd__impl_must_stay_loaded(op, best)) {
       pd__impl_retain(operation, best);
     } else {
       return best;
@@ -118,12 +119,12 @@ static pd__view *make_view(pd__op *op, const char *list) {
   PD__LOCKED_OPERATION(operation);
   pd__view *view = find_view(op, list);
   if (!view) view = add_view(&operation, op, list);
-  if (op->family->again) pd__family_choose(&operation, op->family);
+  if (op->family->missed_answer) pd__family_choose(&operation, op->family);
   pd__operation_end(&operation);
   return view;
 }
 
-static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
+static void (*find_scoped_function(const pd_scoped_slot *slot))(void) {
   void (*own)(void) = __atomic_load_n(&slot->function, __ATOMIC_ACQUIRE);
   pd__op *op = __atomic_load_n(&slot->op, __ATOMIC_ACQUIRE);
   const pd_scoped_cell *cell = &op->family->value;
@@ -143,13 +144,13 @@ static void (*find_in_slot(const pd_scoped_slot *slot))(void) {
 static void enable_scoped_slot(pd__op *op, const pd_op_def *def) {
   pd_scoped_slot *slot = (pd_scoped_slot *)(void *)def->slot;
   __atomic_store_n(&slot->op, op, __ATOMIC_RELEASE);
-  __atomic_store_n(&slot->find, find_in_slot, __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->find, find_scoped_function, __ATOMIC_RELEASE);
 }
 
 static void publish_choice(pd__op *op, pd__impl *best) {
   bool everywhere = can_reach_all(op, best);
   op->winner = best;
-  op->seen = op->last_candidate;
+  op->last_compared = op->last_candidate;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
     bool reaches = best && (everywhere || slot->module == best->module);
     if (slot->def->scoped) enable_scoped_slot(op, slot->def);
@@ -165,10 +166,10 @@ static void choose_for_op(pd__operation *operation, pd__op *op) {
 }
 
 /* The validator refuses such a choice, unless it has waited for the implementation. */
-static void warn_of_alone(pd__operation *operation, pd__family *family) {
+static void warn_of_sole_choice(pd__operation *operation, pd__family *family) {
   const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
-  bool alone = pd__impl_check_alone(operation, family, list, why, sizeof why);
+  bool alone = pd__preference_ask_unusable(operation, family, list, why, sizeof why);
   if (list != get_process_list(family)) return; /* who has set it chooses */
   bool warned = family->warned_of == list;
   family->warned_of = alone ? list : NULL;
@@ -177,22 +178,24 @@ static void warn_of_alone(pd__operation *operation, pd__family *family) {
            family->def.name, list, why);
 }
 
-static void mark_chosen(void) { __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE); }
+static void count_impl_revision(void) {
+  __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
+}
 
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
-    family->again = false;
+    family->missed_answer = false;
     for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
-    warn_of_alone(operation, family);
-  } while (family->again);
-  mark_chosen();
+    warn_of_sole_choice(operation, family);
+  } while (family->missed_answer);
+  count_impl_revision();
 }
 
-void pd__family_choose_due(pd__operation *operation, pd__family *family) {
+void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
-  warn_of_alone(operation, family);
-  mark_chosen();
-  if (family->again) pd__family_choose(operation, family);
+  warn_of_sole_choice(operation, family);
+  count_impl_revision();
+  if (family->missed_answer) pd__family_choose(operation, family);
 }
 
 /* ---- Choices of callers that can call foreign implementations ---- */
@@ -201,7 +204,7 @@ void pd__family_choose_due(pd__operation *operation, pd__family *family) {
 const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
-    pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_here(flag).str : "*", true);
+    pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_in_thread(flag).str : "*", true);
     if (!best || best->asked || best->asking) return best && !best->why ? best : NULL;
     pd__impl_ask(operation, (pd__op *)op, best);
   }
@@ -210,12 +213,12 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
 const uint64_t *pd_op_revision(void) { return &pd__impl_revision; }
 
 pd__impl *pd__op_find_best(pd__op *op, const char *list) {
-  return list == get_process_list(op->family) ? find_best_now(op, list)
+  return list == get_process_list(op->family) ? find_best_of_process(op, list)
                                               : find_best_in_list(op, list, false);
 }
 
 /* Called after the flag has changed, without the lock. */
-void pd__choose_again(pd_flag *flag, void *context) {
+void pd__family_choose_again(pd_flag *flag, void *context) {
   (void)flag;
   PD__LOCKED_OPERATION(operation);
   pd__family_choose(&operation, context);

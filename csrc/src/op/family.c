@@ -92,12 +92,9 @@ pd__family *pd__family_add(const char *name) {
 
 /* ---- Families by the name of their flag ---- */
 
-/* In names of flags, - and _ are equal. */
-static char normalize_dash_in_flag(char byte) { return byte == '-' ? '_' : byte; }
-
 static uint32_t hash_flag(const char *name, size_t length) {
   char folded[PD_NAME_MAX + 1];
-  for (size_t i = 0; i < length; i++) folded[i] = normalize_dash_in_flag(name[i]);
+  for (size_t i = 0; i < length; i++) folded[i] = pd__normalize_dash(name[i]);
   return pd__hash_text(folded, length);
 }
 
@@ -106,7 +103,7 @@ static bool has_flag(uint32_t item, const void *key) {
   const char *own = get_family(item)->def.name;
   if (get_family(item) == wanted->except) return false;
   for (size_t i = 0; i < wanted->length; i++) {
-    if (normalize_dash_in_flag(own[i]) != normalize_dash_in_flag(wanted->name[i])) return false;
+    if (pd__normalize_dash(own[i]) != pd__normalize_dash(wanted->name[i])) return false;
   }
   return !own[wanted->length];
 }
@@ -187,31 +184,31 @@ pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
 
 void pd__op_mark_changed(pd__op *op) {
   pd__family *family = op->family;
-  if (!op->due) {
-    op->due = true;
-    op->next_due = NULL;
-    *(family->first_due ? &family->last_due->next_due : &family->first_due) = op;
-    family->last_due = op;
+  if (!op->changed) {
+    op->changed = true;
+    op->next_changed = NULL;
+    *(family->first_changed ? &family->last_changed->next_changed : &family->first_changed) = op;
+    family->last_changed = op;
   }
-  if (family->due) return;
-  family->due = true;
-  family->next_due = NULL;
-  *(first_due ? &last_due->next_due : &first_due) = family;
+  if (family->changed) return;
+  family->changed = true;
+  family->next_changed = NULL;
+  *(first_due ? &last_due->next_changed : &first_due) = family;
   last_due = family;
 }
 
 pd__family *pd__family_pop_changed(void) {
   pd__family *family = first_due;
   if (!family) return NULL;
-  first_due = family->next_due;
-  family->due = false;
+  first_due = family->next_changed;
+  family->changed = false;
   return family;
 }
 
 pd__op *pd__op_pop_changed(pd__family *family) {
-  pd__op *op = family->first_due;
+  pd__op *op = family->first_changed;
   if (!op) return NULL;
-  family->first_due = op->next_due;
-  op->due = false;
+  family->first_changed = op->next_changed;
+  op->changed = false;
   return op;
 }

@@ -16,7 +16,7 @@ static void prepare_definition(pd__family *family) {
   pd__report_waiting = report_waiting;
   pd__stage_own_validator = (pd__own_validator){pd__preference_check, pd__preference_check_locked};
   family->def.validate = pd__preference_check;
-  family->def.watch = pd__choose_again;
+  family->def.watch = pd__family_choose_again;
   family->def.scoped = family->def.scoped_cell = family->scoped > 0;
   family->def.cell = family->scoped > 0 ? &family->value : NULL;
   family->cell = (pd__cell){.def = &family->def};
@@ -29,12 +29,12 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
   prepare_definition(family);
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_check(&stage, waiting)) return;
-  family->waits = !pd__stage_plan(&stage);
-  family->renewed = true;
+  family->has_waiting_values = !pd__stage_plan(&stage);
+  family->redefined = true;
   pd__stage_publish(&stage, waiting);
 }
 
-const char *pd__family_list(pd__operation *operation, pd__family *family) {
+const char *pd__family_get_list(pd__operation *operation, pd__family *family) {
   const pd_flag *flag = pd__cell_flag(&family->cell);
   if (flag) return pd__flag_value(flag).str;
   PD__STAGE(stage);
@@ -50,26 +50,26 @@ const char *pd__family_list(pd__operation *operation, pd__family *family) {
 
 /* ---- What is due ---- */
 
-static void settle_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
+static void update_family(pd__operation *operation, pd__family *family, pd__report *waiting) {
   bool defined = family->cell.flag != 0;
   bool changed = defined && family->def.scoped != (family->scoped > 0);
   bool defines = family->members > 0 && (!defined || changed);
   bool undefines = changed || (family->members == 0 && defined);
   if (undefines) pd__undefine_cells(operation, &family->cell, 1);
   if (defines) pd__family_define_flag(operation, family, waiting);
-  bool renewed = defines || undefines || family->renewed;
-  bool waits = family->waits;
-  family->renewed = family->waits = false;
+  bool renewed = defines || undefines || family->redefined;
+  bool waits = family->has_waiting_values;
+  family->redefined = family->has_waiting_values = false;
   if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
   if (renewed) {
     pd__family_choose(operation, family);
   } else {
-    pd__family_choose_due(operation, family);
+    pd__family_choose_changed(operation, family);
   }
 }
 
 void pd__impls_update_families(pd__operation *operation, pd__report *waiting) {
   for (pd__family *family; (family = pd__family_pop_changed());) {
-    settle_family(operation, family, waiting);
+    update_family(operation, family, waiting);
   }
 }

@@ -53,7 +53,7 @@ static const char *explain_choice(const pd__impl *impl) {
 
 /* "; *0: double (double, double): native of rank 0 at pow.c:3 in libpow.so (chosen), …" */
 static void list_candidates(const pd__family *family, char *out, size_t size) {
-  char place[PD__RECORD_PLACE_SIZE];
+  char place[PD__RECORD_LOCATION_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     if (op->candidates) pd__append_format(out, size, "; *%u: %s:", count++, op->text);
@@ -61,7 +61,7 @@ static void list_candidates(const pd__family *family, char *out, size_t size) {
       const char *why = explain_choice(each);
       pd__append_format(out, size, "%s %s of rank %d at %s (%s)", each == op->candidates ? "" : ",",
                         each->name, (int)each->def->choice.rank,
-                        pd__impl_write_place(each->def, each->module, place), why ? why : "");
+                        pd__impl_write_location(each->def, each->module, place), why ? why : "");
     }
   }
 }
@@ -181,7 +181,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   } else {
     status = pd__fail_memory(err);
   }
-  if (op->family->again) pd__family_choose(&operation, op->family);
+  if (op->family->missed_answer) pd__family_choose(&operation, op->family);
   return pd__operation_return(&operation, status);
 }
 
@@ -192,7 +192,7 @@ pd_status pd_op_check_again(pd_op *op, pd_error *err) {
     if (each->asking) continue;
     each->asked = false;
     each->why = NULL;
-    op->seen = NULL;
+    op->last_compared = NULL;
   }
   pd__family_choose(&operation, op->family);
   return pd__operation_return(&operation, PD_OK);

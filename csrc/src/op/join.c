@@ -10,7 +10,7 @@ typedef struct joining {
 } joining;
 
 /* If memory is out, the arena knows. */
-static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
+static void add_op_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
   bool staged = impl >= of->impls && impl < of->impls + of->count;
   pd__op_need *made = pd__arena_alloc(&of->operation->arena, sizeof *made);
   if (!made) return;
@@ -19,23 +19,23 @@ static void add_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
 }
 
 /* Returns the candidate that would win, without waiting for answers of others. */
-static pd__impl *find_winner(joining *of, pd__op *op, const char *list) {
+static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
   for (;;) {
     pd__impl *best = pd__op_find_best(op, list);
     if (!best || best->asked || best->asking) return best;
     bool answers = !best->def->choice.usable;
     if (answers) pd__impl_ask(of->operation, op, best); /* asks nobody */
-    if (!answers && !pd__impl_awaits_answer(best)) return best;
+    if (!answers && !pd__impl_is_being_asked(best)) return best;
   }
 }
 
-static void find_need(joining *of, pd__op *op, const char *list) {
-  pd__impl *best = find_winner(of, op, list);
+static void find_op_need(joining *of, pd__op *op, const char *list) {
+  pd__impl *best = find_winning_impl(of, op, list);
   if (!best || best->asking) return;
   if (!best->asked) {
-    add_need(of, op, best, false);
-  } else if (!best->why && pd__impl_has_to_stay(op, best)) {
-    add_need(of, op, best, true);
+    add_op_need(of, op, best, false);
+  } else if (!best->why && pd__impl_must_stay_loaded(op, best)) {
+    add_op_need(of, op, best, true);
   }
 }
 
@@ -44,8 +44,9 @@ pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impl
   for (size_t i = 0; i < count; i++) {
     pd__op *op = impls[i].op;
     if (op->family->members == 0) continue;
-    find_need(&of, op, pd__family_list(operation, op->family));
-    for (const pd__view *view = op->views; view; view = view->next) find_need(&of, op, view->list);
+    find_op_need(&of, op, pd__family_get_list(operation, op->family));
+    for (const pd__view *view = op->views; view; view = view->next)
+      find_op_need(&of, op, view->list);
   }
   return of.first;
 }
@@ -56,7 +57,7 @@ void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs) {
     pd__impl *impl = needs->staged ? needs->staged : pd__impl_find(needs->number);
     if (!impl || impl->asking) continue;
     if (!needs->keeps && !impl->asked) pd__impl_ask(operation, needs->op, impl);
-    if (needs->keeps && !pd__module_is_kept(impl->module)) pd__impl_retain(operation, impl);
+    if (needs->keeps && !pd__module_is_permanent(impl->module)) pd__impl_retain(operation, impl);
   }
 }
 
@@ -67,5 +68,5 @@ bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, siz
     if (family->members == 0 || family->cell.flag) continue;
     pd__family_define_flag(operation, family, waiting);
   }
-  return pd__impls_have_flags(impls, count, report);
+  return pd__impls_check_flags(impls, count, report);
 }

@@ -15,15 +15,15 @@ typedef struct pd__family pd__family;
 
 typedef struct pd__impl {
   const pd_op_def *def;
-  pd_module *module;  /* NULL: in no known image */
-  pd__op *op;         /* NULL: not linked */
-  const char *name;   /* of a candidate: interned */
-  uint64_t number;    /* of a candidate, in the order of arrival, from 1; never reused */
-  const char *why;    /* it isn't usable: interned; NULL: it is */
-  bool asked;         /* `why` is known */
-  bool asking;        /* another thread asks */
-  bool missed;        /* a choice was made meanwhile */
-  pd_impl registered; /* its number, if it came at run time; 0: a module's record */
+  pd_module *module;         /* NULL: in no known image */
+  pd__op *op;                /* NULL: not linked */
+  const char *name;          /* of a candidate: interned */
+  uint64_t number;           /* of a candidate, in the order of arrival, from 1; never reused */
+  const char *why;           /* it isn't usable: interned; NULL: it is */
+  bool asked;                /* `why` is known */
+  bool asking;               /* another thread asks */
+  bool choice_missed_answer; /* a choice was made meanwhile */
+  pd_impl registered;        /* its number, if it came at run time; 0: a module's record */
   struct pd__impl *next_candidate, *previous_candidate, *next_slot, *previous_slot;
   struct pd__impl *next_alike, *previous_alike; /* candidates in the same bucket (record.c) */
 } pd__impl;
@@ -43,13 +43,13 @@ struct pd_op {
   pd__impl *slots;
   pd__impl *winner;        /* NULL: no module implements the operation */
   pd__impl *native;        /* the first native candidate when the winner was chosen */
-  pd__impl *seen;          /* the last candidate then; NULL: all must be compared again */
+  pd__impl *last_compared; /* the last candidate then; NULL: all must be compared again */
   const char *chosen_from; /* the list that the winner was chosen from; interned */
   pd__view *views;         /* read without the lock */
   size_t definitions;      /* records that define it */
   pd__op *next;            /* of the family */
-  bool due;                /* its implementation must be chosen again */
-  pd__op *next_due;
+  bool changed;            /* its implementation must be chosen again */
+  pd__op *next_changed;
 };
 
 struct pd__family {
@@ -63,12 +63,12 @@ struct pd__family {
   size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool due;     /* for pd__impls_update_families: choose for its due operations, define the flag */
-  bool again;   /* an answer has come that a choice has missed */
-  bool renewed; /* the flag was defined since the last choice */
-  bool waits;   /* values of the flag wait until its validators have been asked */
-  pd__op *first_due, *last_due;
-  pd__family *next_due;
+  bool changed; /* for pd__impls_update_families: choose for its due operations, define the flag */
+  bool missed_answer;      /* an answer has come that a choice has missed */
+  bool redefined;          /* the flag was defined since the last choice */
+  bool has_waiting_values; /* values of the flag wait until its validators have been asked */
+  pd__op *first_changed, *last_changed;
+  pd__family *next_changed;
 };
 
 /* ---- Signatures (signature.c). These functions need no lock. ---- */
@@ -112,9 +112,9 @@ pd__op *pd__op_pop_changed(pd__family *family);
 /* ---- Records (record.c) ---- */
 
 /* Writes "pow.c:3 in libpow.so", or the parts of it that are known. Needs no lock. */
-#define PD__RECORD_PLACE_SIZE 420
-const char *pd__impl_write_place(const pd_op_def *def, const pd_module *module,
-                                 char out[PD__RECORD_PLACE_SIZE]);
+#define PD__RECORD_LOCATION_SIZE 420
+const char *pd__impl_write_location(const pd_op_def *def, const pd_module *module,
+                                    char out[PD__RECORD_LOCATION_SIZE]);
 
 /* Copies a record into the current layout. The texts are borrowed from `from`. Needs no lock. */
 pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err);
@@ -135,7 +135,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
 bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
 
 /* Returns whether the flags of linked records are defined; reports why not. */
-bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report);
+bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *report);
 
 /* Returns the candidate of that number; NULL if it has left. */
 pd__impl *pd__impl_find(uint64_t number);
@@ -153,7 +153,7 @@ void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
 
 /* Returns whether this thread is asking that, further up its stack: the candidate then waits for
  * the answer, as for one that another thread asks. */
-bool pd__impl_awaits_answer(pd__impl *impl);
+bool pd__impl_is_being_asked(pd__impl *impl);
 
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
@@ -161,15 +161,15 @@ void pd__impls_reset_in_child(void);
 
 /* A call can't pin what it jumps to. So a module whose implementation other modules call stays
  * loaded until the process ends. */
-bool pd__impl_has_to_stay(const pd__op *op, const pd__impl *best);
+bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best);
 void pd__impl_retain(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
  * them. */
-bool pd__impl_explain_alone(const pd__family *family, const char *list, char *why, size_t size);
-bool pd__impl_check_alone(pd__operation *operation, pd__family *family, const char *list, char *why,
-                          size_t size);
+bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why, size_t size);
+bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, const char *list,
+                                 char *why, size_t size);
 
 /* ---- Joining (join.c) ----
  *
@@ -202,7 +202,7 @@ bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, siz
 void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting);
 
 /* Returns the interned list that the flag has, or would have if it were defined now. */
-const char *pd__family_list(pd__operation *operation, pd__family *family);
+const char *pd__family_get_list(pd__operation *operation, pd__family *family);
 
 /* Defines the flags of operations that have come, undefines those of operations that have gone, and
  * chooses the implementations of both. May release the lock. */
@@ -230,7 +230,7 @@ void pd__family_choose(pd__operation *operation, pd__family *family);
 
 /* The same for those of its operations that are due, while the flag hasn't changed: many signatures
  * may share it. */
-void pd__family_choose_due(pd__operation *operation, pd__family *family);
+void pd__family_choose_changed(pd__operation *operation, pd__family *family);
 
 /* ---- Arrays (arrays.c) ---- */
 
@@ -272,7 +272,7 @@ bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *cont
                                  size_t size);
 
 /* The watcher of the flag (choose.c). */
-void pd__choose_again(pd_flag *flag, void *context);
+void pd__family_choose_again(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that haven't come. */
 void pd__preference_report_waiting(const pd__family *family, pd__report *report);

@@ -12,23 +12,23 @@ static pd__numbered candidates;
 
 /* ---- One record by itself ---- */
 
-const char *pd__impl_write_place(const pd_op_def *def, const pd_module *module,
-                                 char out[PD__RECORD_PLACE_SIZE]) {
+const char *pd__impl_write_location(const pd_op_def *def, const pd_module *module,
+                                    char out[PD__RECORD_LOCATION_SIZE]) {
   out[0] = '\0';
   if (def->file)
-    pd__append_format(out, PD__RECORD_PLACE_SIZE, "%s:%u", pd__path_tail(def->file, 160),
+    pd__append_format(out, PD__RECORD_LOCATION_SIZE, "%s:%u", pd__path_tail(def->file, 160),
                       def->line);
   if (module)
-    pd__append_format(out, PD__RECORD_PLACE_SIZE, "%sin %s", *out ? " " : "",
+    pd__append_format(out, PD__RECORD_LOCATION_SIZE, "%sin %s", *out ? " " : "",
                       pd__path_tail(pd__module_path(module), 160));
   return out;
 }
 
 static pd_status fail_record(const pd_op_def *def, pd_error *err, pd_status status,
                              const char *why) {
-  char place[PD__RECORD_PLACE_SIZE], quoted[PD__QUOTE_SIZE];
+  char place[PD__RECORD_LOCATION_SIZE], quoted[PD__QUOTE_SIZE];
   const char *name = def->signature && def->signature->name ? def->signature->name : "";
-  return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_write_place(def, NULL, place),
+  return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_write_location(def, NULL, place),
                   pd__quote_text(quoted, name), why);
 }
 
@@ -160,15 +160,15 @@ static bool is_same_source_line(const pd__impl *a, const pd__impl *b) {
 /* The same line, compiled into several modules, is one candidate; any other one needs its own name.
  * So it is enough to look at one of those that are there. */
 static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
-  char mine[PD__RECORD_PLACE_SIZE], theirs[PD__RECORD_PLACE_SIZE];
+  char mine[PD__RECORD_LOCATION_SIZE], theirs[PD__RECORD_LOCATION_SIZE];
   const pd__impl *old = *find_bucket(op, fresh->name);
   while (old && (old->op != op || old->name != fresh->name)) old = old->next_alike;
   if (!old || is_same_source_line(old, fresh)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: implementation '%s' is already there, %s; refused: %s",
                   op->family->name, op->text, fresh->name,
-                  pd__impl_write_place(old->def, old->module, theirs),
-                  pd__impl_write_place(fresh->def, fresh->module, mine));
+                  pd__impl_write_location(old->def, old->module, theirs),
+                  pd__impl_write_location(fresh->def, fresh->module, mine));
 }
 
 /* An import without a function only looks on: it doesn't keep the flag, nor say what it is like. */
@@ -176,7 +176,7 @@ static bool is_observer(const pd__impl *impl) {
   return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
 }
 
-static void count_record(const pd__impl *impl, int change) {
+static void count_family_record(const pd__impl *impl, int change) {
   pd__op *op = impl->op;
   pd__family *family = op->family;
   size_t definitions = impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
@@ -209,7 +209,7 @@ static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
   return PD_OK;
 }
 
-static pd_status link_one(pd__impl *impl, pd_error *err) {
+static pd_status link_impl(pd__impl *impl, pd_error *err) {
   const pd_op_def *def = impl->def;
   pd__family *family = pd__family_add(def->signature->name);
   pd__op *op = family ? pd__op_add(family, def->signature) : NULL;
@@ -221,41 +221,41 @@ static pd_status link_one(pd__impl *impl, pd_error *err) {
   }
   impl->op = op;
   if (def->slot) link_slot(impl);
-  count_record(impl, 1);
+  count_family_record(impl, 1);
   return PD_OK;
 }
 
 void pd__list_signatures(const pd__family *family, char *out, size_t size) {
-  char place[PD__RECORD_PLACE_SIZE];
+  char place[PD__RECORD_LOCATION_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *one = op->candidates;
     if (op->definitions == 0) continue;
     while (one->def->kind != PD_KIND_OP) one = one->next_candidate;
     pd__append_format(out, size, "%s*%u: %s at %s", count ? ", " : "", count, op->text,
-                      pd__impl_write_place(one->def, one->module, place));
+                      pd__impl_write_location(one->def, one->module, place));
     count++;
   }
 }
 
 /* An import or implementation of a signature that isn't defined, although others are. */
 static pd_status check_signature(const pd__impl *impl, pd_error *err) {
-  char place[PD__RECORD_PLACE_SIZE], found[700] = "";
+  char place[PD__RECORD_LOCATION_SIZE], found[700] = "";
   const pd__op *op = impl->op;
   if (op->definitions > 0 || op->family->definitions == 0 || is_observer(impl)) return PD_OK;
   pd__list_signatures(op->family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
-                  op->family->name, op->text, pd__impl_write_place(impl->def, impl->module, place),
-                  found);
+                  op->family->name, op->text,
+                  pd__impl_write_location(impl->def, impl->module, place), found);
 }
 
 /* The choice of a thread is for all modules that call the operation, or for none. */
 static pd_status check_op_scoped(const pd__impl *impl, pd_error *err) {
-  char place[PD__RECORD_PLACE_SIZE];
+  char place[PD__RECORD_LOCATION_SIZE];
   const pd__family *family = impl->op->family;
   if (family->scoped == 0 || family->plain == 0) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "operation '%s': %s, %s", family->name,
-                  pd__impl_write_place(impl->def, impl->module, place),
+                  pd__impl_write_location(impl->def, impl->module, place),
                   impl->def->scoped ? "PD_DEFINE_OP or PD_IMPORT_OP expected, as elsewhere"
                                     : "PD_DEFINE_SCOPED_OP or PD_IMPORT_SCOPED_OP expected: the "
                                       "operation is scoped elsewhere");
@@ -281,7 +281,7 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
 }
 
 static pd_status check_equal_flag_names(const pd__impl *impl, pd_error *err) {
-  char mine[PD__RECORD_PLACE_SIZE];
+  char mine[PD__RECORD_LOCATION_SIZE];
   const pd__family *family = impl->op->family;
   const char *flag = family->def.name;
   const pd__family *other = pd__family_find_of_flag(flag, strlen(flag), family);
@@ -289,7 +289,7 @@ static pd_status check_equal_flag_names(const pd__impl *impl, pd_error *err) {
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: operation '%s' is already there, and both would have the "
                   "flag '%s'",
-                  family->name, pd__impl_write_place(impl->def, impl->module, mine), other->name,
+                  family->name, pd__impl_write_location(impl->def, impl->module, mine), other->name,
                   flag);
 }
 
@@ -318,7 +318,7 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   pd_error err;
   pd_status before = report->status;
   for (size_t i = 0; i < count; i++) {
-    if (link_one(&impls[i], &err) != PD_OK) pd__report_add(report, &err);
+    if (link_impl(&impls[i], &err) != PD_OK) pd__report_add(report, &err);
   }
   for (size_t i = 0; i < count; i++) {
     if (!impls[i].op) continue;
@@ -333,7 +333,7 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   return false;
 }
 
-bool pd__impls_have_flags(const pd__impl *impls, size_t count, pd__report *report) {
+bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *report) {
   pd_error err;
   for (size_t i = 0; i < count; i++) {
     const pd__op *op = impls[i].op;
@@ -366,8 +366,8 @@ static void unlink_candidate(pd__impl *impl) {
   pd__numbered_remove(&candidates, impl->number);
   *(before ? &before->next_candidate : &op->candidates) = after;
   *(after ? &after->previous_candidate : &op->last_candidate) = before;
-  if (op->seen == impl) op->seen = before;
-  if (impl == op->winner || impl == op->native) op->seen = NULL;
+  if (op->last_compared == impl) op->last_compared = before;
+  if (impl == op->winner || impl == op->native) op->last_compared = NULL;
   if (op->winner != impl) return;
   op->winner = NULL;
   pd_flag *flag = pd__cell_flag(&op->family->cell);
@@ -384,7 +384,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count) {
     if (!impl->op) continue;
     if (impl->def->slot) unlink_slot(impl);
     if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
-    count_record(impl, -1);
+    count_family_record(impl, -1);
     impl->op = NULL;
   }
 }

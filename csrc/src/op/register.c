@@ -90,7 +90,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (out) *out = number; /* `usable` may take it back */
   pd__impls_update_families(&operation, &report);
   made = pd__numbered_find(&all, number); /* it may have left meanwhile */
-  bool stays = !made || pd__impls_have_flags(&made->impl, 1, &report);
+  bool stays = !made || pd__impls_check_flags(&made->impl, 1, &report);
   if (!stays) drop_registered_impl(&operation, made);
   if (!stays && out) *out = before;
   return pd__operation_return(&operation, report.status);
@@ -114,7 +114,7 @@ pd_status pd_impl_unregister(pd_impl impl, pd_error *err) {
 
 void pd__impls_remove_of_module(pd__operation *operation, const pd_module *module) {
   pd_impl last = 0;
-  for (registered_impl *each; (each = pd__numbered_after(&all, last));) {
+  for (registered_impl *each; (each = pd__numbered_find_after(&all, last));) {
     size_t i = 0;
     while (i < USED && !pd__module_has_address(module, get_impl_address(&each->def, i))) i++;
     last = each->impl.registered;

@@ -18,7 +18,7 @@ static bool is_word_byte(char byte) {
 }
 
 /* Returns the length of what doesn't belong to the name, at the cursor. */
-static size_t measure_superfluous(const reader *in) {
+static size_t measure_ignored_text(const reader *in) {
   static const char *const words[] = {"const", "volatile",   "struct",       "class",
                                       "enum",  "__restrict", "__restrict__", "restrict"};
   static const char *const others[] = {"{anonymous}::", "(anonymous namespace)::"};
@@ -35,7 +35,7 @@ static size_t measure_superfluous(const reader *in) {
 
 /* Returns the next byte of the name of a type; 0 at its end. */
 static char read_type_byte(reader *in) {
-  for (size_t length; (length = measure_superfluous(in)) > 0; in->at += length) in->inside = false;
+  for (size_t length; (length = measure_ignored_text(in)) > 0; in->at += length) in->inside = false;
   char byte = *in->at;
   if (!byte || (in->depth == 0 && strchr("(,)", byte))) return '\0';
   in->depth += byte == '<';
@@ -46,7 +46,7 @@ static char read_type_byte(reader *in) {
   return byte;
 }
 
-static void skip_type(reader *in) {
+static void skip_type_name(reader *in) {
   while (read_type_byte(in)) continue;
   in->at += *in->at ? 1 : 0;
   in->begun = in->inside = false;
@@ -64,8 +64,8 @@ static bool has_same_structs(const uint8_t *types, const char *a, const char *b)
       other_byte = read_type_byte(&other);
     }
     if (byte != other_byte) return false;
-    skip_type(&one);
-    skip_type(&other);
+    skip_type_name(&one);
+    skip_type_name(&other);
   }
   return true;
 }
@@ -89,7 +89,7 @@ typedef struct digest {
   size_t used;
 } digest;
 
-static void add_byte(digest *to, char byte) {
+static void digest_byte(digest *to, char byte) {
   if (to->used == sizeof to->bytes) {
     uint32_t hash = pd__hash_text(to->bytes, to->used);
     memcpy(to->bytes, &hash, sizeof hash);
@@ -101,7 +101,7 @@ static void add_byte(digest *to, char byte) {
 static digest digest_types(uint32_t family, const uint8_t *types) {
   digest made = {.used = sizeof family};
   memcpy(made.bytes, &family, sizeof family);
-  for (; *types; types++) add_byte(&made, (char)*types);
+  for (; *types; types++) digest_byte(&made, (char)*types);
   return made;
 }
 
@@ -114,10 +114,10 @@ uint32_t pd__types_hash(uint32_t family, const uint8_t *types) {
 uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of) {
   digest made = digest_types(family, of->types);
   reader in = {.at = of->text};
-  for (const char *at = of->text; has_objects(of->types) && *at; at++) add_byte(&made, *at);
+  for (const char *at = of->text; has_objects(of->types) && *at; at++) digest_byte(&made, *at);
   for (const uint8_t *type = of->types; !has_objects(of->types) && *type; type++) {
-    for (char byte = '1'; is_struct(*type) && byte;) add_byte(&made, byte = read_type_byte(&in));
-    skip_type(&in);
+    for (char byte = '1'; is_struct(*type) && byte;) digest_byte(&made, byte = read_type_byte(&in));
+    skip_type_name(&in);
   }
   return pd__hash_text(made.bytes, made.used);
 }

@@ -86,7 +86,8 @@ void pd__preference_report_waiting(const pd__family *family, pd__report *report)
     pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
                     pd__origin_write_subject(family->def.name, &origin, source), why);
   }
-  if (!flag || !pd__impl_explain_alone(family, pd__flag_value(flag).str, why, sizeof why)) return;
+  if (!flag || !pd__preference_is_unusable(family, pd__flag_value(flag).str, why, sizeof why))
+    return;
   pd__report_fail(report, PD_ERR_REFUSED, "%s: %s",
                   pd__origin_write_subject(family->def.name, &origin, source), why);
 }
@@ -124,8 +125,8 @@ bool pd__preference_check(const pd_flag_entry *const *entries, void *context, ch
   if (!check_grammar(list, why, size)) return false;
   PD__LOCKED_OPERATION(operation);
   bool runs = check_known(family, entries[0], why, size) &&
-              !pd__impl_check_alone(&operation, family, list, why, size);
-  bool again = family->again;
+              !pd__preference_ask_unusable(&operation, family, list, why, size);
+  bool again = family->missed_answer;
   pd__operation_end(&operation);
   if (again) family->def.watch(NULL, family); /* chooses */
   return runs;

@@ -87,7 +87,7 @@ static int visit_record(void *record, void *context) {
 
 /* Returns false if the image lies above the address: segments are in ascending order. The search
  * for the newest of many images, which mostly lies below the others, passes them quickly. */
-PD__READS_IMAGE static bool may_hold(const pd__image *image, uintptr_t address) {
+PD__READS_IMAGE static bool can_contain(const pd__image *image, uintptr_t address) {
   int first = 0;
   while (first < image->count && image->segments[first].p_type != PT_LOAD) first++;
   return first < image->count && image->base + image->segments[first].p_vaddr <= address;
@@ -97,7 +97,7 @@ static int visit_image(pd__image *image, size_t size, void *context) {
   (void)size;
   walk *run = context;
   run->progress = advance_progress(run->progress, image);
-  if (run->inside && !may_hold(image, run->inside)) return 0;
+  if (run->inside && !can_contain(image, run->inside)) return 0;
   if (run->inside && !pd__holds(image, run->inside, 1, 0)) return 0;
   run->current = image;
   run->image.path = NULL;

@@ -36,14 +36,14 @@ static bool is_forking(void) {
   return thread && pthread_equal(thread, pthread_self());
 }
 
-static void hold_for_fork(void) {
+static void acquire_lock_for_fork(void) {
   pthread_rwlock_wrlock(&walks);
   pthread_mutex_lock(&lock);
   holds_walks = true;
   __atomic_store_n(&forking, pthread_self(), __ATOMIC_RELAXED);
 }
 
-static void release_from_fork(void) {
+static void release_lock_of_fork(void) {
   bool held_walks = holds_walks;
   holds_walks = false;
   __atomic_store_n(&forking, (pthread_t)0, __ATOMIC_RELAXED);
@@ -53,7 +53,7 @@ static void release_from_fork(void) {
 
 /* The thread that holds the lock of walks has another id in the child, so it can't unlock it:
  * initialize the lock again. */
-static void become_child(void) {
+static void reset_in_forked_child(void) {
   state.process = getpid();
   state.in_child = true;
   if (holds_walks) walks = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER;
@@ -63,35 +63,35 @@ static void become_child(void) {
 
 /* A handler of the program may need the registry before restart_in_child has made it that of the
  * child. */
-static void notice_child(void) {
-  if (getpid() != state.process) become_child();
+static void detect_forked_child(void) {
+  if (getpid() != state.process) reset_in_forked_child();
 }
 
 static void lock_before_fork(void) {
   if (is_forking()) { /* a handler forks */
-    notice_child();
+    detect_forked_child();
     state.nested++;
     return;
   }
-  hold_for_fork();
+  acquire_lock_for_fork();
   state = (pd__fork_pause){.process = getpid()};
 }
 
 /* Returns whether the fork that ends is that of a handler. */
-static bool end_nested(void) {
+static bool end_nested_fork(void) {
   bool nested = state.nested > 0;
   state.nested -= nested;
   return nested;
 }
 
 static void unlock_after_fork(void) {
-  if (!is_forking() || end_nested()) return;
-  release_from_fork();
+  if (!is_forking() || end_nested_fork()) return;
+  release_lock_of_fork();
 }
 
 static void restart_in_child(void) {
   if (!is_forking()) return;
-  if (!state.in_child || getpid() != state.process) become_child();
+  if (!state.in_child || getpid() != state.process) reset_in_forked_child();
   unlock_after_fork();
 }
 
@@ -103,15 +103,15 @@ void pd__posix_watch_forks(void (*child)(void)) {
 void pd__platform_pause_fork(pd__fork_pause *out) {
   *out = (pd__fork_pause){.paused = false};
   if (!is_forking()) return;
-  notice_child();
+  detect_forked_child();
   *out = state;
   out->paused = true;
-  release_from_fork();
+  release_lock_of_fork();
 }
 
 void pd__platform_resume_fork(const pd__fork_pause *paused) {
   if (!paused->paused) return;
-  hold_for_fork();
+  acquire_lock_for_fork();
   state = *paused;
   state.process = getpid();
 }
@@ -119,9 +119,9 @@ void pd__platform_resume_fork(const pd__fork_pause *paused) {
 /* ---- The lock ---- */
 
 /* Not inlined, so that pd__platform_lock needs no stack. */
-static __attribute__((noinline)) void acquire_beside_fork(void) {
+static __attribute__((noinline)) void acquire_lock_during_fork(void) {
   if (is_forking()) {
-    notice_child();
+    detect_forked_child();
     entered++;
   } else {
     pthread_mutex_lock(&lock);
@@ -131,7 +131,7 @@ static __attribute__((noinline)) void acquire_beside_fork(void) {
 /* While nobody forks, this costs one load and one test. */
 void pd__platform_lock(void) {
   if (__builtin_expect(__atomic_load_n(&forking, __ATOMIC_RELAXED) != 0, 0)) {
-    acquire_beside_fork();
+    acquire_lock_during_fork();
   } else {
     pthread_mutex_lock(&lock);
   }

@@ -29,14 +29,14 @@ pd_flag *pd_flag_next(const pd_flag *previous) {
 static pd_status get_value_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
-  if (status == PD_OK) *value = pd__flag_value_here(flag);
+  if (status == PD_OK) *value = pd__flag_value_in_thread(flag);
   return pd__operation_return(&operation, status);
 }
 
 /* Returns the value in a scope of this thread, else the one in the variable. */
 static pd_value read_current_value(const pd_flag *flag, pd_type type) {
-  const pd__scoped *scoped = pd__scope_find(flag);
-  return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_peek(flag, type);
+  const pd__scoped *scoped = pd__scope_find_value(flag);
+  return scoped ? pd__cell_load(type, (void *)&scoped->value) : pd__flag_read_variable(flag, type);
 }
 
 /* Between the reads of the type and of the value, a definition of another type may replace this
@@ -77,7 +77,7 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
-    const char *text = pd__value_text(flag->type, pd__flag_value_here(flag), number);
+    const char *text = pd__value_text(flag->type, pd__flag_value_in_thread(flag), number);
     int whole = snprintf(buffer, size, "%s", text);
     if (length) *length = (size_t)whole;
   }
@@ -165,15 +165,15 @@ pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err
 }
 
 /* Returns false if the set needs an operation, or one must end to do what is due. */
-static bool set_by_name_at_once(const char *name, const char *text) {
+static bool set_by_name_directly(const char *name, const char *text) {
   pd__platform_lock();
   pd_flag *node = pd__names_find(name, strlen(name));
-  bool set = node && pd__assign_at_once(node, text, (pd_value){0}, &pd__at_run_time);
+  bool set = node && pd__assign_directly(node, text, (pd_value){0}, &pd__at_run_time);
   pd__platform_unlock();
   return set && !pd__has_pending_work(PD__WORK_ANY);
 }
 
-/* Not inlined, so that set_by_name_at_once doesn't pay for the stack of an operation. */
+/* Not inlined, so that set_by_name_directly doesn't pay for the stack of an operation. */
 static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *name,
                                                                     const char *text,
                                                                     pd_error *err) {
@@ -188,7 +188,7 @@ static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *
 pd_status pd_flag_set_by_name(const char *name, const char *text, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
-  return set_by_name_at_once(name, text) ? PD_OK : set_by_name_in_operation(name, text, err);
+  return set_by_name_directly(name, text) ? PD_OK : set_by_name_in_operation(name, text, err);
 }
 
 pd_status pd_flag_set_default(pd_flag *flag, const char *text, pd_error *err) {
@@ -208,12 +208,12 @@ static pd_status drop_values(pd_flag *flag, pd__action action, pd_source source,
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
   if (action == PD__DROP) {
-    pd__changes_drop(&changes, flag, source);
+    pd__changes_add_drop(&changes, flag, source);
   } else {
-    pd__changes_clear(&changes, flag, action);
+    pd__changes_add_reset(&changes, flag, action);
   }
   pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK && action == PD__WIPE) pd__flag_wipe(flag);
+  if (status == PD_OK && action == PD__WIPE) pd__flag_wipe_secrets(flag);
   return pd__operation_return(&operation, status);
 }
 

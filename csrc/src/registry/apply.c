@@ -19,17 +19,17 @@ typedef struct batch {
 /* ---- Conditions ---- */
 
 /* Returns false after it has reported the flags that have changed. */
-static bool check_unchanged(const batch *all) {
+static bool check_revisions(const batch *all) {
   const pd_batch_options *options = all->options;
   pd__report *report = all->changes.report;
   if (options->unchanged_count > 0) pd__journal_refresh();
   for (size_t i = 0; i < options->unchanged_count; i++) {
     const pd_flag_revision *one = &options->unchanged[i];
     if (pd__journal_revision_of(one->flag) <= one->revision) continue;
-    report->about = (pd_flag *)one->flag;
+    report->flag = (pd_flag *)one->flag;
     pd__report_fail(report, PD_ERR_CONFLICT, "%s: has changed meanwhile", pd__flag_name(one->flag));
   }
-  report->about = NULL;
+  report->flag = NULL;
   return report->status == PD_OK;
 }
 
@@ -42,31 +42,31 @@ static pd_status prepare_value(batch *all, size_t index, pd_error *err) {
   pd_value none = {.str = NULL};
   pd_status status = pd__flag_check_defined(changes->operation, item->flag, err);
   if (status == PD_OK && item->text) {
-    status =
-        pd__changes_try(changes, item->flag, item->text, none, &all->origin, item->literal, err);
+    status = pd__changes_try_assignment(changes, item->flag, item->text, none, &all->origin,
+                                        item->literal, err);
     if (status == PD_OK && changes->count > before) all->indexes[index] = changes->count;
   } else if (status == PD_OK) {
-    pd__changes_drop(changes, item->flag, all->origin.source);
+    pd__changes_add_drop(changes, item->flag, all->origin.source);
   }
   return status;
 }
 
-static void prepare(batch *all) {
+static void prepare_batch(batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd_error err;
     const pd_batch_change *item = &all->items[i];
-    all->changes.report->about = item->flag;
+    all->changes.report->flag = item->flag;
     if (item->text || !item->override) {
       if (prepare_value(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
     } else if (pd__flag_is_overridden_by(item->flag, item->override)) {
-      pd__changes_pop(&all->changes, item->flag, item->override);
+      pd__changes_add_pop(&all->changes, item->flag, item->override);
     }
   }
-  all->changes.report->about = NULL;
+  all->changes.report->flag = NULL;
 }
 
 /* As when an override is popped, no validator is asked for values that were there before. */
-static bool only_ends_overrides(const batch *all) {
+static bool has_only_override_ends(const batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     if (all->items[i].text || !all->items[i].override) return false;
   }
@@ -75,7 +75,7 @@ static bool only_ends_overrides(const batch *all) {
 
 /* ---- Deciding ---- */
 
-static const char *text_of(batch *all, const pd_flag *flag, pd_value value) {
+static const char *copy_value_text(batch *all, const pd_flag *flag, pd_value value) {
   char buffer[PD__NUMBER_SIZE];
   const char *text = pd__value_text(pd__flag_type(flag), value, buffer);
   return pd__arena_copy_text(&all->changes.operation->arena, text, strlen(text));
@@ -83,7 +83,7 @@ static const char *text_of(batch *all, const pd_flag *flag, pd_value value) {
 
 /* The value that a flag has left when its changes from `first` to `end` are made, which all drop
  * one. */
-static const char *text_left(batch *all, size_t first, size_t end) {
+static const char *get_text_below(batch *all, size_t first, size_t end) {
   const pd_flag *flag = all->items[first].flag;
   pd_override popped = UINT64_MAX; /* no override has this number */
   bool drops = false;
@@ -92,35 +92,38 @@ static const char *text_left(batch *all, size_t first, size_t end) {
     if (all->items[i].override) popped = popped == UINT64_MAX ? all->items[i].override : 0;
   }
   pd_value value;
-  return pd__flag_value_below(flag, popped, drops, &value) ? text_of(all, flag, value) : NULL;
+  return pd__flag_value_below(flag, popped, drops, &value) ? copy_value_text(all, flag, value)
+                                                           : NULL;
 }
 
 /* Describes the changes of one flag, and returns the index behind them. A flag whose module has
  * gone has no value, before and after an override of it ends. */
-static size_t describe_flag(batch *all, pd_batch_effect *effects, size_t first) {
+static size_t describe_effects(batch *all, pd_batch_effect *effects, size_t first) {
   const pd_flag *flag = all->items[first].flag;
   size_t end = first + 1;
   while (end < all->count && all->items[end].flag == flag) end++;
   const char *old = NULL, *left = NULL;
-  if (flag->defined && !pd__flag_is_unset(flag)) old = text_of(all, flag, pd__flag_value(flag));
-  if (flag->defined) left = text_left(all, first, end);
+  if (flag->defined && !pd__flag_is_unset(flag))
+    old = copy_value_text(all, flag, pd__flag_value(flag));
+  if (flag->defined) left = get_text_below(all, first, end);
   bool hidden = !all->options->override && pd__flag_is_overridden(flag);
   for (size_t i = first; i < end; i++) {
     bool assigns = all->items[i].text != NULL;
     const char *fresh = left;
     if (assigns) fresh = old; /* of a retired flag */
-    if (all->indexes[i]) fresh = text_of(all, flag, all->changes.items[all->indexes[i] - 1].value);
+    if (all->indexes[i])
+      fresh = copy_value_text(all, flag, all->changes.items[all->indexes[i] - 1].value);
     effects[i] = (pd_batch_effect){sizeof *effects, old, fresh, assigns && hidden};
   }
   return end;
 }
 
-static bool decide(batch *all) {
+static bool decide_batch(batch *all) {
   const pd_batch_options *options = all->options;
   pd__arena *arena = &all->changes.operation->arena;
   if (!options->decide) return true;
   pd_batch_effect *effects = pd__arena_alloc(arena, all->count * sizeof *effects);
-  for (size_t i = 0; effects && i < all->count;) i = describe_flag(all, effects, i);
+  for (size_t i = 0; effects && i < all->count;) i = describe_effects(all, effects, i);
   if (arena->failed) {
     pd__report_fail_memory(all->changes.report);
     return false;
@@ -139,15 +142,15 @@ static void forget_empty_overrides(const batch *all) {
   }
 }
 
-static pd_status apply(batch *all) {
+static pd_status apply_batch(batch *all) {
   pd__changes *changes = &all->changes;
   all->indexes =
       pd__arena_alloc(&changes->operation->arena, (all->count + 1) * sizeof *all->indexes);
   if (!all->indexes) pd__report_fail_memory(changes->report);
-  if (!all->indexes || !check_unchanged(all)) return changes->report->status;
-  prepare(all);
+  if (!all->indexes || !check_revisions(all)) return changes->report->status;
+  prepare_batch(all);
   pd__changes_validate(changes);
-  if (changes->report->status != PD_OK || !check_unchanged(all) || !decide(all) ||
+  if (changes->report->status != PD_OK || !check_revisions(all) || !decide_batch(all) ||
       all->options->dry_run) {
     return changes->report->status;
   }
@@ -191,8 +194,8 @@ pd_status pd_batch_apply(const pd_batch_change *items, size_t count, const pd_ba
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&all.changes, &operation, &report);
   all.changes.pushes = all.changes.temporary = options.override != NULL;
-  all.changes.forced = only_ends_overrides(&all);
-  status = apply(&all);
+  all.changes.skips_validators = has_only_override_ends(&all);
+  status = apply_batch(&all);
   if (status == PD_OK && options.override && !options.dry_run) {
     *options.override = all.changes.override;
   }

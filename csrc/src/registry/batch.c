@@ -11,7 +11,7 @@ static pd_status apply_assignments(const pd_assignment *items, size_t count,
   pd__changes_begin(&changes, &operation, &report);
   changes.ask_all = changes.yields = ask_all;
   changes.pushes = out != NULL;
-  pd__changes_add_all(&changes, items, count, origin);
+  pd__changes_add_assignments(&changes, items, count, origin);
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK && out) *out = changes.override;
   return pd__operation_return(&operation, status);
@@ -46,7 +46,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
-  changes.forced = true;
+  changes.skips_validators = true;
   size_t count;
   pd__override_entry *flags = pd__override_find(number, &count);
   if (!flags) {
@@ -55,7 +55,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
                     (unsigned long long)number);
   }
   for (size_t i = 0; flags && i < count; i++) {
-    if (flags[i].flag) pd__changes_pop_entry(&changes, &flags[i]);
+    if (flags[i].flag) pd__changes_add_entry_pop(&changes, &flags[i]);
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__override_forget(number);

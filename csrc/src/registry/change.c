@@ -32,7 +32,7 @@ static pd__change *reserve_change(pd__changes *changes) {
 }
 
 /* Counts the change that reserve_change() returned. */
-static void count_change(pd__changes *changes) {
+static void append_reserved_change(pd__changes *changes) {
   pd_flag *flag = changes->items[changes->count++].flag;
   changes->hooked |= pd__flag_has_hooks(flag);
 }
@@ -42,14 +42,14 @@ static void count_change(pd__changes *changes) {
 /* Returns true if the value of `change` is added to that of `other`. */
 static bool is_continued_use(const pd__change *change, const pd__change *other) {
   bool used = other->text && !other->literal && other->flag == change->flag;
-  return used && pd__origin_continues(&other->origin, &change->origin);
+  return used && pd__origin_is_continued(&other->origin, &change->origin);
 }
 
 /* Takes over the items of the previous use, which then does nothing. Sets *joined if there is
  * one. */
-static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *changes,
-                                                             pd__change *change, bool *joined,
-                                                             pd_error *err) {
+static __attribute__((noinline)) pd_status join_with_previous_use(const pd__changes *changes,
+                                                                  pd__change *change, bool *joined,
+                                                                  pd_error *err) {
   if (!change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
@@ -66,12 +66,12 @@ static __attribute__((noinline)) pd_status join_previous_use(const pd__changes *
   return PD_OK;
 }
 
-pd_value pd__changes_count_from(const pd__changes *changes, const pd_flag *flag,
-                                const pd_origin *origin) {
+pd_value pd__changes_find_count_start(const pd__changes *changes, const pd_flag *flag,
+                                      const pd_origin *origin) {
   for (size_t i = changes->count; i > 0; i--) {
     const pd__change *other = &changes->items[i - 1];
     bool used = other->flag == flag && other->action == PD__ASSIGN;
-    if (used && pd__origin_continues(&other->origin, origin)) return other->value;
+    if (used && pd__origin_is_continued(&other->origin, origin)) return other->value;
   }
   return pd__flag_default(flag);
 }
@@ -107,40 +107,43 @@ static __attribute__((noinline)) pd_status merge_lower_values(const pd__changes 
   return PD_OK;
 }
 
-pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                          const pd_origin *origin, uint32_t literal, pd_error *err) {
-  return pd__changes_try_as(changes, pd__resolve_alias(node), node, text, value, origin, literal,
-                            err);
+pd_status pd__changes_try_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                     pd_value value, const pd_origin *origin, uint32_t literal,
+                                     pd_error *err) {
+  return pd__changes_try_assignment_as(changes, pd__resolve_alias(node), node, text, value, origin,
+                                       literal, err);
 }
 
-static pd_status join_other_values(const pd__changes *changes, pd__change *change, pd_error *err) {
+static pd_status join_with_other_values(const pd__changes *changes, pd__change *change,
+                                        pd_error *err) {
   const pd_flag_def *def = pd__flag_def(change->flag);
   bool joined = false;
   pd_status status = PD_OK;
-  if (def->multi && !changes->drafts) status = join_previous_use(changes, change, &joined, err);
+  if (def->multi && !changes->are_drafts)
+    status = join_with_previous_use(changes, change, &joined, err);
   bool merges = changes->merges && def->merge && !joined && change->action == PD__ASSIGN;
   return status == PD_OK && merges ? merge_lower_values(changes, change, err) : status;
 }
 
-pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
-                             pd_value value, const pd_origin *origin, uint32_t literal,
-                             pd_error *err) {
-  if (changes->previews && flag != changes->wanted) return PD_OK;
+pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
+                                        const char *text, pd_value value, const pd_origin *origin,
+                                        uint32_t literal, pd_error *err) {
+  if (changes->previews && flag != changes->previewed_flag) return PD_OK;
   pd__change *change = reserve_change(changes);
   if (!change) return pd__fail_memory(err);
   *change = (pd__change){.flag = flag, .node = node, .text = text, .value = value};
   change->origin = *origin;
   change->literal = (uint8_t)literal;
   pd_status status = pd__prepare_change(change, changes, err);
-  if (status == PD_OK && !flag->simple) status = join_other_values(changes, change, err);
-  if (status == PD_OK && change->action != PD__IDLE) count_change(changes);
+  if (status == PD_OK && !flag->simple) status = join_with_other_values(changes, change, err);
+  if (status == PD_OK && change->action != PD__IDLE) append_reserved_change(changes);
   return status;
 }
 
-void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin, uint32_t literal) {
+void pd__changes_add_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                pd_value value, const pd_origin *origin, uint32_t literal) {
   pd_error err;
-  pd_status status = pd__changes_try(changes, node, text, value, origin, literal, &err);
+  pd_status status = pd__changes_try_assignment(changes, node, text, value, origin, literal, &err);
   if (status != PD_OK) pd__report_add(changes->report, &err);
 }
 
@@ -152,7 +155,7 @@ static void add_without_value(pd__changes *changes, const pd__change *wanted) {
   if (!change) return;
   *change = *wanted;
   change->node = change->flag;
-  count_change(changes);
+  append_reserved_change(changes);
 }
 
 static bool check_flag_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
@@ -173,7 +176,7 @@ static bool can_unset(const pd__changes *changes, const pd_flag *flag, const pd_
  * a default, it is that of the definition. */
 static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   if (origin->source == PD_SOURCE_DEFAULT) {
-    pd__changes_drop(changes, flag, PD_SOURCE_DEFAULT);
+    pd__changes_add_drop(changes, flag, PD_SOURCE_DEFAULT);
     return;
   }
   pd_error err;
@@ -187,8 +190,8 @@ static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *orig
   add_without_value(changes, &change);
 }
 
-void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_t count,
-                         const pd_origin *origin) {
+void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *items, size_t count,
+                                 const pd_origin *origin) {
   pd__changes_reserve(changes, count);
   for (size_t i = 0; i < count; i++) {
     pd_error err;
@@ -200,13 +203,13 @@ void pd__changes_add_all(pd__changes *changes, const pd_assignment *items, size_
     }
     pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
     if (status == PD_OK) {
-      status = pd__changes_try(changes, flag, text, items[i].value, origin, 0, &err);
+      status = pd__changes_try_assignment(changes, flag, text, items[i].value, origin, 0, &err);
     }
     if (status != PD_OK) pd__report_add(changes->report, &err);
   }
 }
 
-void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
+void pd__changes_add_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (!check_flag_open(changes, flag, &given.origin)) return;
@@ -214,7 +217,7 @@ void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
                     &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
-void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
+void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action action) {
   if (action == PD__WIPE && flag->defined && !flag->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
                     "%s: is not sensitive, and only sensitive values are wiped", flag->name);
@@ -226,15 +229,15 @@ void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action) {
   }
 }
 
-void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden) {
-  add_without_value(changes, &(pd__change){.flag = overridden->flag,
+void pd__changes_add_entry_pop(pd__changes *changes, pd__override_entry *override_entry) {
+  add_without_value(changes, &(pd__change){.flag = override_entry->flag,
                                            .action = PD__POP,
-                                           .override_entry = overridden,
-                                           .popped = overridden->number});
+                                           .override_entry = override_entry,
+                                           .popped = override_entry->number});
 }
 
-void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override number) {
-  pd__changes_pop_entry(changes, pd__flag_override_of(flag, number));
+void pd__changes_add_pop(pd__changes *changes, const pd_flag *flag, pd_override number) {
+  pd__changes_add_entry_pop(changes, pd__flag_override_of(flag, number));
 }
 
 /* ---- The remaining stages ---- */
@@ -243,7 +246,7 @@ pd_status pd__changes_validate(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
   bool asks = changes->hooked || (changes->ask_all && pd__hooks_has_validators());
-  if (!asks || changes->forced) return report->status;
+  if (!asks || changes->skips_validators) return report->status;
   if (pd__hooks_check_depth(&err) != PD_OK) {
     pd__report_add(report, &err);
     return report->status;
@@ -268,7 +271,7 @@ pd_status pd__changes_finish(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
-bool pd__assign_at_once(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
+bool pd__assign_directly(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
   if (flag->type == PD_TYPE_string || origin->place || pd__flag_has_hooks(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
@@ -283,13 +286,13 @@ static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *opera
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
-  pd_status status = pd__changes_try(&changes, node, text, value, origin, 0, err);
+  pd_status status = pd__changes_try_assignment(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;
   return changes.hooked ? pd__changes_finish(&changes) : pd__commit_changes(&changes, err);
 }
 
 pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
                            pd_value value, const pd_origin *origin, pd_error *err) {
-  if (pd__assign_at_once(node, text, value, origin)) return PD_OK;
+  if (pd__assign_directly(node, text, value, origin)) return PD_OK;
   return assign_in_stages(operation, node, text, value, origin, err);
 }

@@ -49,17 +49,17 @@ typedef struct pd__changes {
   bool pushes;           /* the values make up a new override or scope */
   bool scopes;           /* with `pushes`: it is a scope */
   bool temporary;        /* with `pushes`: the override ends by itself */
-  bool early;            /* the flag is being defined: it may change although startup is over */
-  bool drafts;           /* the flags are drafts (definition/draft.h): warn of nothing */
-  bool forced;           /* call no validators */
+  bool is_defining;      /* the flag is being defined: it may change although startup is over */
+  bool are_drafts;       /* the flags are drafts (definition/draft.h): warn of nothing */
+  bool skips_validators; /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
   bool merges;           /* the values are as users wrote them: a list may add to those below */
   bool previews;         /* nothing will be committed: only changes of `wanted` are prepared */
-  const pd_flag *wanted; /* or NULL: of no flag */
-  bool yields;           /* values of the fleet give way to what validators reject: */
-  pd__refusals refusals; /* these are dropped with the commit */
-  pd_hook added;         /* a validator to call, which is new; 0: none */
-  bool hooked;           /* there may be a validator to call or a watcher to notify */
+  const pd_flag *previewed_flag; /* or NULL: of no flag */
+  bool yields;                   /* values of the fleet give way to what validators reject: */
+  pd__refusals refusals;         /* these are dropped with the commit */
+  pd_hook added_validator;       /* a validator to call, which is new; 0: none */
+  bool hooked;                   /* there may be a validator to call or a watcher to notify */
   size_t count, capacity;
   pd__change *items;
   pd__change single; /* holds the items while there is at most one */
@@ -70,30 +70,31 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 /* Makes room for `capacity` changes in advance, if there is memory for that. */
 void pd__changes_reserve(pd__changes *changes, size_t capacity);
 
-/* Prepare an assignment of `text`, or of `value` if `text` is NULL. pd__changes_try returns the
- * error in `err`, pd__changes_add adds it to the report. */
-pd_status pd__changes_try(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                          const pd_origin *origin, uint32_t literal, pd_error *err);
+/* Prepare an assignment of `text`, or of `value` if `text` is NULL. pd__changes_try_assignment
+ * returns the error in `err`, pd__changes_add_assignment adds it to the report. */
+pd_status pd__changes_try_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                     pd_value value, const pd_origin *origin, uint32_t literal,
+                                     pd_error *err);
 
 /* The same for a flag that `node` doesn't lead to, since it isn't defined yet. */
-pd_status pd__changes_try_as(pd__changes *changes, pd_flag *flag, pd_flag *node, const char *text,
-                             pd_value value, const pd_origin *origin, uint32_t literal,
-                             pd_error *err);
-void pd__changes_add(pd__changes *changes, pd_flag *node, const char *text, pd_value value,
-                     const pd_origin *origin, uint32_t literal);
+pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
+                                        const char *text, pd_value value, const pd_origin *origin,
+                                        uint32_t literal, pd_error *err);
+void pd__changes_add_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                pd_value value, const pd_origin *origin, uint32_t literal);
 
 /* Prepares assignments, after checking their handles and types. */
-void pd__changes_add_all(pd__changes *changes, const pd_assignment *assignments, size_t count,
-                         const pd_origin *origin);
+void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *assignments,
+                                 size_t count, const pd_origin *origin);
 
 /* Prepare to drop the value from `source`, if there is one; to pop what an override does to the
  * flag; to reset a flag (if
  * it has an override, that is set to the default) or wipe a sensitive one. A flag that can't be
  * changed is reported. */
-void pd__changes_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_pop(pd__changes *changes, const pd_flag *flag, pd_override number);
-void pd__changes_pop_entry(pd__changes *changes, pd__override_entry *overridden);
-void pd__changes_clear(pd__changes *changes, pd_flag *flag, pd__action action);
+void pd__changes_add_drop(pd__changes *changes, pd_flag *flag, pd_source source);
+void pd__changes_add_pop(pd__changes *changes, const pd_flag *flag, pd_override number);
+void pd__changes_add_entry_pop(pd__changes *changes, pd__override_entry *override_entry);
+void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* The remaining stages; they do nothing if there was an error. pd__changes_validate calls the
  * validators and releases the lock meanwhile. pd__changes_commit commits; the lock must not have
@@ -106,7 +107,7 @@ pd_status pd__changes_finish(pd__changes *changes);
 /* Assigns a number to a flag without validators and watchers, which is what most assignments do.
  * That needs no memory and runs no callback, so it needs no operation. Returns false, and changes
  * nothing, if the flag, the value or the origin needs the stages. */
-bool pd__assign_at_once(pd_flag *node, const char *text, pd_value value, const pd_origin *origin);
+bool pd__assign_directly(pd_flag *node, const char *text, pd_value value, const pd_origin *origin);
 
 /* Assigns one value, through all stages where they are needed. */
 pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
@@ -148,8 +149,8 @@ pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const c
 
 /* Returns what a use of a flag that counts adds to: the value of the use before it in the same
  * place, or the default. */
-pd_value pd__changes_count_from(const pd__changes *changes, const pd_flag *flag,
-                                const pd_origin *origin);
+pd_value pd__changes_find_count_start(const pd__changes *changes, const pd_flag *flag,
+                                      const pd_origin *origin);
 
 /* Fails because the flag doesn't accept a value; `name` is the name used by the caller. */
 pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
@@ -205,13 +206,13 @@ void pd__notices_deliver(pd__operation *operation);
 /* ---- Internal functions of flag.c and history.c ---- */
 
 /* Several changes of one flag without overrides, so that readers see only the last value:
- * pd__history_open puts the current value on top of the list, pd__history_edit drops the values of
- * some sources and, if `assigned` isn't NULL, inserts a value of that origin, and pd__history_close
- * makes the top value the current one. The first two need room from pd__history_reserve, and the
- * caller publishes the result. */
-void pd__history_open(pd_flag *flag);
+ * pd__history_begin_edit puts the current value on top of the list, pd__history_edit drops the
+ * values of some sources and, if `assigned` isn't NULL, inserts a value of that origin, and
+ * pd__history_end_edit makes the top value the current one. The first two need room from
+ * pd__history_reserve, and the caller publishes the result. */
+void pd__history_begin_edit(pd_flag *flag);
 void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned);
-void pd__history_close(pd_flag *flag);
+void pd__history_end_edit(pd_flag *flag);
 
 /* Stores a value of the flag's type in the node and all cells. */
 void pd__flag_store(pd_flag *flag, pd_value value);

@@ -46,7 +46,7 @@ static bool store_text(pd__change *change) {
 
 /* Interns the place. Consecutive changes often share one: *given and *kept are the last place and
  * its interned copy. */
-static bool store_place(pd__change *change, const char **given, const char **kept) {
+static bool store_location(pd__change *change, const char **given, const char **kept) {
   const char **place = &change->origin.place;
   if (*place != *given) {
     *given = *place;
@@ -90,7 +90,7 @@ static bool reserve_memory(pd__changes *changes, uint32_t marks) {
     entries += repeated;
     if (change->action != PD__ASSIGN) continue;
     entries += repeated || (!changes->scopes && is_entry_needed(changes, change));
-    if (!store_text(change) || !store_place(change, &given, &kept)) return false;
+    if (!store_text(change) || !store_location(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_make_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
@@ -133,7 +133,7 @@ static bool is_entry_present(const pd__change *change) {
 }
 
 /* A reset of a flag without values ends its being sensitive if the definition isn't. */
-static void end_sensitive(const pd__change *change) {
+static void clear_former_sensitive(const pd__change *change) {
   pd_flag *flag = change->flag;
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned && !flag->history) flag->sensitive = pd__flag_def(flag)->sensitive;
@@ -151,26 +151,26 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   if (change->action == PD__POP && is_entry_present(change))
     pd__override_entry_drop(change->override_entry);
   if (dropped) pd__history_drop(flag, dropped);
-  end_sensitive(change);
+  clear_former_sensitive(change);
   if (flag->defined) pd__flag_publish(flag);
 }
 
 /* Makes one of several changes of a flag, unseen by readers. */
-static void edit_flag(const pd__change *change, uint32_t marks) {
+static void commit_unpublished(const pd__change *change, uint32_t marks) {
   pd_flag *flag = change->flag;
-  if (flag->visit_mark != marks + IS_OPEN) pd__history_open(flag);
+  if (flag->visit_mark != marks + IS_OPEN) pd__history_begin_edit(flag);
   flag->visit_mark = marks + IS_OPEN;
   bool assigns = change->action == PD__ASSIGN;
   pd__history_edit(flag, pd__change_drops(change), change->value, assigns ? &change->origin : NULL);
   if (assigns) pd__scope_warn(flag, &change->origin);
-  end_sensitive(change);
+  clear_former_sensitive(change);
 }
 
-static void commit_all(const pd__changes *changes, uint32_t marks) {
+static void commit_all_changes(const pd__changes *changes, uint32_t marks) {
   for (size_t i = 0; i < changes->count; i++) {
     const pd__change *change = &changes->items[i];
     if (marks && change->flag->visit_mark > marks) {
-      edit_flag(change, marks);
+      commit_unpublished(change, marks);
     } else {
       commit_change(changes, change);
     }
@@ -179,7 +179,7 @@ static void commit_all(const pd__changes *changes, uint32_t marks) {
     pd_flag *flag = changes->items[i].flag;
     if (flag->visit_mark != marks + IS_OPEN) continue;
     flag->visit_mark = marks;
-    pd__history_close(flag);
+    pd__history_end_edit(flag);
     if (flag->defined) pd__flag_publish(flag);
   }
 }
@@ -211,7 +211,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
     if (from) pd__notices_discard(operation, from);
     return status;
   }
-  commit_all(changes, marks);
+  commit_all_changes(changes, marks);
   if (from) pd__notices_post(operation, from);
   return PD_OK;
 }
@@ -219,7 +219,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
 /* ---- Wiping ---- */
 
 /* The current text is the default, which stays readable. */
-void pd__flag_wipe(pd_flag *flag) {
+void pd__flag_wipe_secrets(pd_flag *flag) {
   for (pd__secret *each = flag->extra ? flag->extra->secrets : NULL; each; each = each->next) {
     if (each->text != flag->text) pd__wipe_memory(each->text, each->size);
   }

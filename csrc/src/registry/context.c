@@ -43,7 +43,7 @@ static pd_scope_context *make_node(pd_scope_context *left, pd__scoped *value,
     pd__context_release(right);
     return NULL;
   }
-  pd__scoped *later = pd__context_latest(right, value->flag);
+  pd__scoped *later = pd__context_find_latest(right, value->flag);
   *made = (pd_scope_context){.flag = value->flag,
                              .order = value->order,
                              .value = value,
@@ -97,14 +97,14 @@ static pd_scope_context *make_balanced(pd_scope_context *left, pd__scoped *value
 
 /* ---- Values ---- */
 
-static bool is_before(const pd__scoped *value, const pd_scope_context *node) {
+static bool is_value_before(const pd__scoped *value, const pd_scope_context *node) {
   if (value->flag != node->flag) return (uintptr_t)value->flag < (uintptr_t)node->flag;
   return value->order < node->order;
 }
 
 static pd_scope_context *insert_into_tree(const pd_scope_context *in, pd__scoped *value) {
   if (!in) return make_node(NULL, value, NULL);
-  if (is_before(value, in)) {
+  if (is_value_before(value, in)) {
     return make_balanced(insert_into_tree(in->left, value), in->value,
                          pd__context_retain(in->right));
   }
@@ -124,7 +124,7 @@ static pd_scope_context *join_around_removed(pd_scope_context *left, pd_scope_co
 static pd_scope_context *remove_from_tree(const pd_scope_context *in, const pd__scoped *value) {
   if (!in) return NULL; /* it isn't there */
   if (in->value == value) return join_around_removed(in->left, in->right);
-  if (is_before(value, in)) {
+  if (is_value_before(value, in)) {
     return make_balanced(remove_from_tree(in->left, value), in->value,
                          pd__context_retain(in->right));
   }
@@ -139,7 +139,7 @@ static bool finish_copy(pd_scope_context *made, pd_scope_context **out) {
   return !failed;
 }
 
-bool pd__context_with(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
+bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
   for (size_t i = 0; i < scope->count; i++) {
@@ -151,8 +151,8 @@ bool pd__context_with(pd_scope_context *context, pd__scope *scope, pd_scope_cont
   return finish_copy(made, out);
 }
 
-bool pd__context_without(pd_scope_context *context, const pd__scope *scope,
-                         pd_scope_context **out) {
+bool pd__context_remove_scope(pd_scope_context *context, const pd__scope *scope,
+                              pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
   for (size_t i = 0; i < scope->count; i++) {

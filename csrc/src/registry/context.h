@@ -58,20 +58,22 @@ void pd__context_release(pd_scope_context *context);
 
 /* Copy a context and add the scope, whose reference is taken over, or remove a scope that it has.
  * The caller owns *out. They return false if memory is out. */
-bool pd__context_with(pd_scope_context *context, pd__scope *scope, pd_scope_context **out);
-bool pd__context_without(pd_scope_context *context, const pd__scope *scope, pd_scope_context **out);
+bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out);
+bool pd__context_remove_scope(pd_scope_context *context, const pd__scope *scope,
+                              pd_scope_context **out);
 
 /* Return the latest value of the flag, or the latest whose order is below `before`; NULL if there
  * is none. They need no lock. */
-static inline pd__scoped *pd__context_latest(const pd_scope_context *context, const pd_flag *flag) {
+static inline pd__scoped *pd__context_find_latest(const pd_scope_context *context,
+                                                  const pd_flag *flag) {
   while (context && context->flag != flag) {
     context = (uintptr_t)context->flag < (uintptr_t)flag ? context->right : context->left;
   }
   return context ? context->latest : NULL;
 }
 
-static inline pd__scoped *pd__context_find(const pd_scope_context *context, const pd_flag *flag,
-                                           uint64_t before) {
+static inline pd__scoped *pd__context_find_before(const pd_scope_context *context,
+                                                  const pd_flag *flag, uint64_t before) {
   pd__scoped *found = NULL;
   while (context) {
     bool same = context->flag == flag && context->order < before;
@@ -82,9 +84,9 @@ static inline pd__scoped *pd__context_find(const pd_scope_context *context, cons
   return found;
 }
 
-static inline bool pd__context_has(const pd_scope_context *context, const pd__scope *scope) {
+static inline bool pd__context_has_scope(const pd_scope_context *context, const pd__scope *scope) {
   const pd__scoped *first = scope->values;
-  return pd__context_find(context, first->flag, first->order + 1) == first;
+  return pd__context_find_before(context, first->flag, first->order + 1) == first;
 }
 
 #endif /* PD__CONTEXT_H */

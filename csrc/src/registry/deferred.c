@@ -47,7 +47,7 @@ bool pd__flag_has_deferred_validator(const pd_flag *flag) {
   if (!pd__loader_is_entered()) return false;
   if (flag->defined && pd__flag_def(flag)->convert) return true;
   const pd__target *at = pd__hooks_first(flag);
-  while (at && (at->hook->watches || !at->hook->waits)) at = at->next;
+  while (at && (at->hook->watches || !at->hook->deferrable)) at = at->next;
   return at != NULL;
 }
 

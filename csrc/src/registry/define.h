@@ -52,7 +52,7 @@ bool pd__name_prepare_alias(pd_flag *node);
 bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *flag);
 
 /* Returns whether the name is that of a flag that stays, or reserved. */
-bool pd__name_is_taken(const pd__reservation *by, const pd_flag *node);
+bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node);
 
 /* ---- Publishing (publish.c) ---- */
 
@@ -61,15 +61,15 @@ bool pd__name_is_taken(const pd__reservation *by, const pd_flag *node);
 void pd__cell_publish(pd__cell *cell, pd__report *waiting);
 
 /* Sets the fields of a flag that follow from the definition in its first cell. */
-void pd__flag_describe(pd_flag *flag);
+void pd__flag_copy_definition(pd_flag *flag);
 
 /* Notes that a host takes the definition back, which pd__undefine_cells is called for next, and
  * removes the hooks of the flag. */
-void pd__flag_withdraw(pd_flag *flag);
+void pd__flag_mark_withdrawn(pd_flag *flag);
 
 /* Copies the value that the flag has kept since its definition was withdrawn. Returns false if
  * there is none, or if the name is defined again. */
-bool pd__flag_kept_value(pd_flag *flag, pd_flag_entry *out);
+bool pd__flag_get_retained_value(pd_flag *flag, pd_flag_entry *out);
 
 /* Removes the definitions of a flag for one that has been checked and is published next: nothing of
  * the flag changes that the new definition doesn't change, except that its default value is gone.
@@ -86,10 +86,10 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
 
 /* Checks the values that a former definition of type `was` left. Reports and drops those that the
  * new definition doesn't accept. */
-void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report);
+void pd__flag_check_former_values(pd_flag *flag, pd_type was, pd__report *report);
 
 /* Drops the top layers of the flag's values: what an override gives it, or what a source does. */
-void pd__flag_drop_layers(pd_flag *flag, size_t count);
+void pd__flag_drop_top_values(pd_flag *flag, size_t count);
 
 /* ---- Drafts (draft.c) ---- */
 
@@ -104,15 +104,16 @@ pd_flag *pd__draft_node(const pd_flag *draft);
 /* Describes the default as the value in effect. */
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);
 
-/* Finds what pd__flag_review, and then pd__flag_drop_layers of `dropped`, will leave of the values
- * of the node, apart from `refused` values of the fleet: *first is the value in effect, *lasting
- * the one below temporary overrides. What there is none of stays as it is; returns whether there is
- * a first one. */
-bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
-                        const pd__refusals *refused, pd_flag_entry *first, pd_flag_entry *lasting);
+/* Finds what pd__flag_check_former_values, and then pd__flag_drop_top_values of `dropped`, will
+ * leave of the values of the node, apart from `refused` values of the fleet: *first is the value in
+ * effect, *lasting the one below temporary overrides. What there is none of stays as it is; returns
+ * whether there is a first one. */
+bool pd__flag_preview_former_values(const pd_flag *draft, const pd_flag *node, size_t dropped,
+                                    const pd__refusals *refused, pd_flag_entry *first,
+                                    pd_flag_entry *lasting);
 
 /* Returns PD_OK if the new definition accepts a value of the node. */
-pd_status pd__review_check(const pd_flag *draft, const pd_flag *node, const pd__entry *given,
-                           pd_error *err);
+pd_status pd__draft_check_former_entry(const pd_flag *draft, const pd_flag *node,
+                                       const pd__entry *given, pd_error *err);
 
 #endif /* PD__DEFINE_H */

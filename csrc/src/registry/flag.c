@@ -10,7 +10,7 @@ pd_value pd__def_default(const pd_flag_def *def) {
   return value;
 }
 
-pd_value pd__flag_base(const pd_flag *flag) {
+pd_value pd__flag_base_value(const pd_flag *flag) {
   return pd__flag_override(flag) ? flag->extra->base : pd__flag_value(flag);
 }
 
@@ -22,7 +22,7 @@ pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err) {
 
 /* ---- Publishing ---- */
 
-static void store_everywhere(pd_flag *flag, pd_value value) {
+static void store_in_all_cells(pd_flag *flag, pd_value value) {
   void *second = flag->single ? flag->variable : NULL;
   pd__cells_store(flag->type, pd__flag_address(flag, flag->type), second, value);
   if (flag->single) return;
@@ -47,19 +47,19 @@ void pd__flag_publish_state(pd_flag *flag) {
 /* A reader without the lock, which looks at the state first, must not take the default of an
  * optional flag for a value: the state changes before the value when that goes, and after it when
  * it comes. */
-static void store_optional(pd_flag *flag, pd_value value) {
+static void store_optional_value(pd_flag *flag, pd_value value) {
   bool published = flag->defined && flag->state;
   bool unset = published && has_no_value(flag);
   if (unset) pd__flag_publish_state(flag);
-  store_everywhere(flag, value);
+  store_in_all_cells(flag, value);
   if (published && !unset) pd__flag_publish_state(flag);
 }
 
 void pd__flag_store(pd_flag *flag, pd_value value) {
   if (flag->optional) {
-    store_optional(flag, value);
+    store_optional_value(flag, value);
   } else {
-    store_everywhere(flag, value);
+    store_in_all_cells(flag, value);
   }
   pd__journal_record(flag);
 }
@@ -85,7 +85,7 @@ void pd__flag_refresh_variable(pd_flag *flag) {
 
 uint64_t pd__values_revision;
 
-void pd__flag_new_generation(pd_flag *flag) {
+void pd__flag_renew_generation(pd_flag *flag) {
   static uint32_t last;
   __atomic_store_n(&flag->generation, ++last, __ATOMIC_RELEASE);
   pd__values_revision++;
@@ -100,7 +100,7 @@ uint32_t pd__assignables;
  * its variable and waits until this is 0; each read takes only a few instructions. */
 static uint32_t peeking;
 
-pd_value pd__flag_peek(const pd_flag *flag, pd_type type) {
+pd_value pd__flag_read_variable(const pd_flag *flag, pd_type type) {
   __atomic_fetch_add(&peeking, 1, __ATOMIC_SEQ_CST);
   void *variable = __atomic_load_n(&flag->variable, __ATOMIC_SEQ_CST);
   bool readable = variable && type != PD_TYPE_string;

@@ -38,7 +38,7 @@ struct pd__hook {
   pd__handler release; /* takes only the context */
   size_t calls;        /* operations that hold the hook */
   uint64_t round;      /* the last round of validation that visited it */
-  bool waits;          /* by pd_hook_defer: not called within constructors and destructors */
+  bool deferrable;     /* by pd_hook_defer: not called within constructors and destructors */
   bool removed;
   pd__hook *next_removed;
   size_t count; /* number of targets */
@@ -54,7 +54,7 @@ extern pd__targets pd__general_watchers;
 typedef struct pd__extra {
   pd_flag *alias_of;             /* of an alias: the flag that it names */
   pd__pending *pending;          /* values for the name while it is undefined, in order */
-  uint32_t holds;                /* of pd__names_hold */
+  uint32_t references;           /* of pd__name_retain */
   uint32_t scopes;               /* values that scopes have for the flag */
   struct pd__scoped *scoped;     /* these values, in no particular order */
   pd__targets hooks;             /* validators and watchers added at run time */

@@ -82,12 +82,12 @@ static inline void set_base_value(pd_flag *flag, pd_value value, bool publish) {
   }
 }
 
-static bool has_place(const pd_origin *origin) {
+static bool has_location(const pd_origin *origin) {
   return origin->place || origin->line || origin->column;
 }
 
 static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
-  bool placed = has_place(origin);
+  bool placed = has_location(origin);
   if (flag->source != origin->source || flag->placed != placed) return false;
   return !placed || (flag->line == origin->line && flag->place == origin->place &&
                      flag->column == origin->column);
@@ -95,8 +95,8 @@ static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
 
 static void set_origin(pd_flag *flag, const pd_origin *origin) {
   flag->source = (uint8_t)origin->source;
-  if (!flag->placed && !has_place(origin)) return;
-  flag->placed = has_place(origin);
+  if (!flag->placed && !has_location(origin)) return;
+  flag->placed = has_location(origin);
   flag->line = origin->line;
   flag->column = origin->column;
   flag->place = origin->place;
@@ -121,9 +121,9 @@ static void insert_by_rank(pd_flag *flag, pd_value value, const pd_origin *origi
   pd__entries_push(at, pd__entry_new(value, origin));
 }
 
-static void push_current(pd_flag *flag) {
+static void push_current_entry(pd_flag *flag) {
   pd_origin origin = pd__flag_origin(flag);
-  pd__entry *old = pd__entry_new(pd__flag_base(flag), &origin);
+  pd__entry *old = pd__entry_new(pd__flag_base_value(flag), &origin);
   old->next = flag->history;
   flag->history = old;
 }
@@ -134,7 +134,7 @@ void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin) 
     insert_by_rank(flag, value, origin);
     return;
   }
-  push_current(flag);
+  push_current_entry(flag);
   mark_replaced(&flag->history, origin->source);
   set_origin(flag, origin);
   set_base_value(flag, value, true);
@@ -155,7 +155,7 @@ static void promote_first_entry(pd_flag *flag) {
   remove_entry(&flag->history);
 }
 
-static bool is_source_kept(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool has_other_source(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const uint32_t *dropped = context;
   (void)flag;
   (void)current;
@@ -163,7 +163,7 @@ static bool is_source_kept(pd_flag *flag, pd__entry *entry, bool current, void *
 }
 
 void pd__history_drop(pd_flag *flag, uint32_t sources) {
-  pd__history_filter(flag, pd__flag_base(flag), is_source_kept, &sources);
+  pd__history_filter(flag, pd__flag_base_value(flag), has_other_source, &sources);
 }
 
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context) {
@@ -188,20 +188,20 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, voi
 
 /* ---- Several changes of one flag ---- */
 
-void pd__history_open(pd_flag *flag) {
-  if (flag->assigned) push_current(flag);
+void pd__history_begin_edit(pd_flag *flag) {
+  if (flag->assigned) push_current_entry(flag);
   flag->assigned = false;
 }
 
 void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned) {
   if (dropped) {
     pd__values_revision++;
-    pd__entries_filter(&flag->history, flag, is_source_kept, &dropped);
+    pd__entries_filter(&flag->history, flag, has_other_source, &dropped);
   }
   if (assigned) insert_by_rank(flag, value, assigned);
 }
 
-void pd__history_close(pd_flag *flag) {
+void pd__history_end_edit(pd_flag *flag) {
   flag->assigned = true;
   promote_first_entry(flag);
 }
@@ -233,7 +233,7 @@ void pd__history_restore(pd_flag *flag, const pd__entry *current) {
 /* Returns the current value below the overrides as an entry in front of the list. The flag must be
  * assigned. */
 static pd__entry make_current_entry(const pd_flag *flag) {
-  return (pd__entry){pd__flag_base(flag), pd__flag_origin(flag), false, flag->history};
+  return (pd__entry){pd__flag_base_value(flag), pd__flag_origin(flag), false, flag->history};
 }
 
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
@@ -271,7 +271,7 @@ void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *or
   describe_type(flag, out);
 }
 
-bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out) {
+bool pd__history_describe_entry(const pd_flag *flag, size_t index, pd_flag_entry *out) {
   size_t left = index;
   const pd__entry *found = NULL;
   pd__entry own = make_current_entry(flag);

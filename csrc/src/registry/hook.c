@@ -21,7 +21,7 @@ uint64_t pd__validators_added;
 pd__hook *pd__hook_find(pd_hook number) { return pd__numbered_find(&hooks, number); }
 
 pd__hook *pd__hooks_next(const pd__hook *previous) {
-  return pd__numbered_after(&hooks, previous ? previous->number : 0);
+  return pd__numbered_find_after(&hooks, previous ? previous->number : 0);
 }
 
 bool pd__hooks_has_validators(void) { return asking > 0 || hooks.count > hooks.removed; }
@@ -112,28 +112,29 @@ void pd__hooks_remove_of_flag(const pd_flag *flag) {
   for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
 }
 
-void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {
-  *held = (pd__hook_reference){hook, operation->held};
-  operation->held = held;
+void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *held) {
+  *held = (pd__hook_reference){hook, operation->retained_hooks};
+  operation->retained_hooks = held;
   pd__operation_push(operation);
   hook->calls++;
 }
 
-void pd__hooks_release_held(pd__operation *operation) {
-  if (pd__operation_is_lost(operation)) operation->held = NULL;
-  for (; operation->held; operation->held = operation->held->next) {
-    pd__hook *hook = operation->held->hook;
+void pd__hooks_release_retained(pd__operation *operation) {
+  if (pd__operation_is_lost(operation)) operation->retained_hooks = NULL;
+  for (; operation->retained_hooks; operation->retained_hooks = operation->retained_hooks->next) {
+    pd__hook *hook = operation->retained_hooks->hook;
     bool last = hook->calls > 0 && --hook->calls == 0;
     if (last && hook->removed) pd__set_pending_work(PD__WORK_RELEASES, true);
   }
-  if (operation->listing) operation->listing->held = NULL;
+  if (operation->listing) operation->listing->retained_hooks = NULL;
 }
 
 void pd__hooks_reset_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
   for (pd__hook *hook = removed; hook; hook = hook->next_removed) hook->calls = 0;
   for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
-    for (const pd__hook_reference *held = each->held; held; held = held->next) held->hook->calls++;
+    for (const pd__hook_reference *held = each->retained_hooks; held; held = held->next)
+      held->hook->calls++;
   }
 }
 
@@ -179,7 +180,7 @@ void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *modul
 static pd__hook *acquire_removed(void) {
   bool within = pd__loader_is_entered(); /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
-  while (found && (found->calls > 0 || (found->waits && within))) found = found->next_removed;
+  while (found && (found->calls > 0 || (found->deferrable && within))) found = found->next_removed;
   if (found) found->calls = 1;
   pd__set_pending_work(PD__WORK_RELEASES, found || (within && removed));
   return found;

@@ -36,8 +36,8 @@ struct pd__hook_reference {
 };
 
 /* Holds a hook until the operation ends. `held` must live as long as the operation. */
-void pd__hook_hold(pd__operation *operation, pd__hook *hook, pd__hook_reference *held);
-void pd__hooks_release_held(pd__operation *operation);
+void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *held);
+void pd__hooks_release_retained(pd__operation *operation);
 
 /* In the child of a fork, recounts the calls: only those of this thread are left. */
 void pd__hooks_reset_in_child(void);

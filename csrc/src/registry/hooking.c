@@ -7,13 +7,13 @@
 /* ---- Values of the fleet that a new validator rejects ---- */
 
 static bool has_fleet_value(pd__operation *operation, pd_flag *flag) {
-  pd__flag_adopt(operation, flag);
+  pd__flag_adopt_assigned(operation, flag);
   bool given = flag->assigned && !pd__flag_override(flag);
   return given && flag->source == PD_SOURCE_FLEET;
 }
 
 /* Until startup is over, the command line may still change flags that have other values. */
-static bool can_check_now(pd__operation *operation, const pd__hook *hook) {
+static bool can_ask_validator(pd__operation *operation, const pd__hook *hook) {
   size_t count = 0;
   for (size_t i = 0; i < hook->count; i++) {
     count += has_fleet_value(operation, hook->targets[i].flag);
@@ -25,9 +25,9 @@ static bool can_check_now(pd__operation *operation, const pd__hook *hook) {
 static void check_fleet_values(pd__operation *operation, pd_hook added) {
   pd__report nobody = {.list = NULL};
   pd__changes changes;
-  if (!can_check_now(operation, pd__hook_find(added))) return;
+  if (!can_ask_validator(operation, pd__hook_find(added))) return;
   pd__changes_begin(&changes, operation, &nobody);
-  changes.added = added;
+  changes.added_validator = added;
   changes.hooked = changes.yields = true;
   pd__changes_finish(&changes);
 }
@@ -74,7 +74,7 @@ static pd_status remove_or_defer(pd_hook number, bool removes, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd__hook *hook = pd__hook_find(number);
   if (hook && removes) pd__hook_remove(hook);
-  if (hook && !removes) hook->waits = true;
+  if (hook && !removes) hook->deferrable = true;
   pd__operation_end(&operation);
   if (hook) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT, "no hook has the number %llu, or it is already removed",

@@ -55,7 +55,7 @@ bool pd__module_is_at(const pd_module *module, const pd__platform_image *image) 
   return module->low == image->low && module->high == image->high;
 }
 
-bool pd__module_stays(const pd_module *module) { return module->stays; }
+bool pd__module_is_never_unloaded(const pd_module *module) { return module->stays; }
 
 bool pd__module_is_present(const pd_module *module) { return module->present; }
 
@@ -74,7 +74,7 @@ void pd__module_set_membership(pd_module *module, struct pd__membership *members
 /* ---- Where images are ---- */
 
 /* Returns the index of the first one that ends above the address. */
-static size_t search_placed(uintptr_t address) {
+static size_t find_by_address(uintptr_t address) {
   size_t low = 0, high = placed.count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -88,14 +88,14 @@ static size_t search_placed(uintptr_t address) {
 }
 
 pd_module *pd__module_find_at(const void *address) {
-  size_t at = search_placed((uintptr_t)address);
+  size_t at = find_by_address((uintptr_t)address);
   pd_module *module = at < placed.count ? placed.items[at] : NULL;
   bool here = module && module->present && pd__module_has_address(module, (uintptr_t)address);
   return here ? module : NULL;
 }
 
 /* Replaces `count` of them, at that index, by `fresh` or, if that is NULL, by none. */
-static void replace_placed(size_t at, size_t count, pd_module *fresh) {
+static void replace_by_address(size_t at, size_t count, pd_module *fresh) {
   pd_module **from = placed.items + at;
   size_t added = fresh ? 1 : 0, behind = placed.count - at - count;
   memmove(from + added, from + count, behind * sizeof *from);
@@ -104,20 +104,20 @@ static void replace_placed(size_t at, size_t count, pd_module *fresh) {
 }
 
 /* An image that was at these addresses and has no record has left without notice. */
-static void place_module(pd_module *module, const pd__platform_image *image) {
-  size_t at = search_placed(module->low), count = 0;
-  if (at < placed.count && placed.items[at] == module) replace_placed(at, 1, NULL);
+static void insert_by_address(pd_module *module, const pd__platform_image *image) {
+  size_t at = find_by_address(module->low), count = 0;
+  if (at < placed.count && placed.items[at] == module) replace_by_address(at, 1, NULL);
   module->low = image->low;
   module->high = image->high;
-  for (at = search_placed(image->low); at + count < placed.count; count++) {
+  for (at = find_by_address(image->low); at + count < placed.count; count++) {
     pd_module *old = placed.items[at + count];
     if (old->low >= image->high) break;
     if (!old->has_record) old->present = false;
   }
-  replace_placed(at, count, module);
+  replace_by_address(at, count, module);
 }
 
-static bool reserve_placed(void) {
+static bool reserve_by_address(void) {
   pd_module **items = pd__arena_make_room(&placed.arena, placed.items, placed.count,
                                           &placed.capacity, sizeof(pd_module *));
   if (items) placed.items = items;
@@ -151,14 +151,14 @@ static pd_module *add_module(const char *path, uint32_t hash) {
 
 pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern_text(image->path);
-  if (!path || !reserve_placed()) return NULL;
+  if (!path || !reserve_by_address()) return NULL;
   uint32_t hash = pd__hash_text(path, strlen(path));
   uint32_t number = pd__table_find(&by_path, hash, is_reusable, path);
   pd_module *module = number ? module_of_number(number) : add_module(path, hash);
   if (!module) return NULL;
   pd__module_mark_gone(module);
-  module->kept &= module->low == image->low; /* it was withdrawn, and never left */
-  place_module(module, image);
+  module->permanent &= module->low == image->low; /* it was withdrawn, and never left */
+  insert_by_address(module, image);
   module->present = true;
   module->stays = image->stays;
   module->registrations = 0;

@@ -54,7 +54,7 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
 pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
                               pd_error *err) {
   const pd_flag_def *def = pd__flag_def(flag);
-  if (!pd__history_at(flag, index, entry)) {
+  if (!pd__history_describe_entry(flag, index, entry)) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no entry %zu", def->name, index);
   }
   bool is_default = entry->origin.source == PD_SOURCE_DEFAULT;
@@ -93,7 +93,7 @@ static pd_status view_flag(const pd_flag *flag, size_t index, viewer *find, size
 static pd_status view_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   (void)index;
   if (!pd__flag_fill_info(flag, &found->info)) return pd__fail_memory(err);
-  if (pd__scope_find(flag)) found->info.source = PD_SOURCE_SCOPE;
+  if (pd__scope_find_value(flag)) found->info.source = PD_SOURCE_SCOPE;
   return PD_OK;
 }
 
@@ -114,10 +114,10 @@ const char *pd_flag_get_name(const pd_flag *flag) {
 /* The values of this thread's scopes come first. */
 static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   pd_flag_entry *entry = &found->entry;
-  const pd__scoped *scoped = pd__scope_at(flag, &index);
+  const pd__scoped *scoped = pd__scope_find_value_at(flag, &index);
   if (!scoped) return pd__flag_fill_entry(flag, index, entry, err);
   pd_status status = pd__flag_fill_entry(flag, 0, entry, err); /* what is the same in all */
-  entry->value = pd__scoped_value(scoped);
+  entry->value = pd__scoped_get_value(scoped);
   entry->origin = scoped->origin;
   entry->unset = scoped->unset;
   entry->replaced = false;

@@ -11,13 +11,11 @@
 static pd__names names;
 const void *const pd__names_place = &names;
 
-static char normalize_char(char c) { return c == '-' ? '_' : c; }
-
 /* Few names are spelled with a `-`: not inlined, so that the others don't need its registers. */
 static __attribute__((noinline)) bool is_same_normalized(const char *stored, const char *name,
                                                          size_t length) {
   for (size_t i = 0; i < length; i++) {
-    if (normalize_char(stored[i]) != normalize_char(name[i])) return false;
+    if (pd__normalize_dash(stored[i]) != pd__normalize_dash(name[i])) return false;
   }
   return true;
 }
@@ -59,7 +57,7 @@ static inline bool is_same_name(uint32_t item, const void *key) {
 static uint32_t hash_name(const char *name, size_t length) {
   char folded[PD_NAME_MAX];
   if (!memchr(name, '-', length)) return pd__hash_text(name, length);
-  for (size_t i = 0; i < length; i++) folded[i] = normalize_char(name[i]);
+  for (size_t i = 0; i < length; i++) folded[i] = pd__normalize_dash(name[i]);
   return pd__hash_text(folded, length);
 }
 
@@ -154,10 +152,10 @@ void pd__names_abandon(pd_flag *node) {
 static bool is_node_needed(const pd_flag *node) {
   const pd__extra *extra = node->extra;
   if (node->known || node->cells || !*node->name) return true;
-  return extra && (extra->pending || extra->holds);
+  return extra && (extra->pending || extra->references);
 }
 
-bool pd__names_release(pd_flag *node) {
+bool pd__names_free_unused(pd_flag *node) {
   if (is_node_needed(node)) return false;
   pd__table_remove(&names.table, hash_name(node->name, node->length), node->index + 1);
   free(node->extra);
@@ -168,17 +166,17 @@ bool pd__names_release(pd_flag *node) {
 }
 
 void pd__names_detach(pd_flag *node, const char *text) {
-  if (pd__names_release(node) || node->name != text) return;
+  if (pd__names_free_unused(node) || node->name != text) return;
   if (!pd__names_store_name(node, text, node->length)) pd__names_abandon(node);
 }
 
-bool pd__names_hold(pd_flag *node) {
+bool pd__name_retain(pd_flag *node) {
   pd__extra *extra = pd__flag_make_extra(node);
-  if (extra) extra->holds++;
+  if (extra) extra->references++;
   return extra != NULL;
 }
 
-void pd__names_unhold(pd_flag *node) { node->extra->holds--; }
+void pd__name_release(pd_flag *node) { node->extra->references--; }
 
 pd_flag *pd__names_next(const pd_flag *previous) {
   uint32_t index = previous ? previous->index + 1 : 0;

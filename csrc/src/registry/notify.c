@@ -15,7 +15,7 @@ struct pd__notice {
   pd_flag *flag;
   pd_type type;
   pd_value before;
-  pd__hook_reference held; /* while the watcher is called */
+  pd__hook_reference hook_reference; /* while the watcher is called */
   pd__notice *next;
 };
 
@@ -104,11 +104,11 @@ static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
   for (;;) {
     pd__handler found = find_watcher(notice);
     pd__hook *hook = pd__hook_find(notice->watcher);
-    bool deferred = hook && hook->waits && pd__loader_is_entered();
+    bool deferred = hook && hook->deferrable && pd__loader_is_entered();
     if (deferred) pd__deferred_add(operation, notice->flag, notice->watcher);
     if (deferred || !found.function) break;
     pd__pinning how = pd__pin_module(operation, found.module);
-    if (how == PD__PINNED && hook) pd__hook_hold(operation, hook, &notice->held);
+    if (how == PD__PINNED && hook) pd__hook_retain(operation, hook, &notice->hook_reference);
     if (how == PD__PINNED) return found;
     if (how == PD__LEAVING) break;
     pd__pins_acquire(operation);

@@ -16,10 +16,10 @@ void pd__operations_reset_in_child(void) {
 }
 
 void pd__operation_abandon(pd__operation *operation) {
-  if (operation->listing || operation->held || operation->pins || operation->notices) {
+  if (operation->listing || operation->retained_hooks || operation->pins || operation->notices) {
     if (!operation->locked) pd__operation_lock(operation);
     pd__notices_abandon(operation);
-    pd__hooks_release_held(operation);
+    pd__hooks_release_retained(operation);
     pd__pins_release(operation);
   }
   if (operation->listing) pd__listing_remove(operation->listing);
@@ -38,9 +38,9 @@ static void finish_operation(pd__operation *operation) {
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
   if (operation->deferred) pd__deferred_announce(operation);
-  if (operation->held) {
+  if (operation->retained_hooks) {
     pd__operation_lock(operation);
-    pd__hooks_release_held(operation);
+    pd__hooks_release_retained(operation);
     pd__operation_unlock(operation);
   }
   pd__hooks_release_removed(operation);

@@ -22,9 +22,9 @@ typedef struct pd__listing pd__listing;
  * through. */
 struct pd__operation {
   pd__arena arena;
-  pd__pin *pins;            /* images kept loaded while their code is called */
-  pd__hook_reference *held; /* hooks kept while they are called */
-  pd__notice *notices;      /* watchers to notify once the lock is released */
+  pd__pin *pins;                      /* images kept loaded while their code is called */
+  pd__hook_reference *retained_hooks; /* hooks kept while they are called */
+  pd__notice *notices;                /* watchers to notify once the lock is released */
   pd__notice **notices_end;
   pd__closing *closing; /* handles to close without the lock */
   pd__listing *listing; /* NULL: it is not listed */
@@ -86,7 +86,7 @@ void pd__operations_reset_in_child(void);
  * go on in another thread. */
 struct pd__listing {
   pd__pin *pins;
-  pd__hook_reference *held;
+  pd__hook_reference *retained_hooks;
   uintptr_t thread;        /* that was the last to run it */
   uintptr_t frame;         /* where it calls hooks: an address in its stack */
   bool calling;            /* a hook */

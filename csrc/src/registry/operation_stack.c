@@ -20,7 +20,7 @@ void pd__operation_push(pd__operation *operation) {
   }
   listing->thread = pd__platform_thread();
   listing->pins = operation->pins;
-  listing->held = operation->held;
+  listing->retained_hooks = operation->retained_hooks;
 }
 
 void pd__listing_remove(pd__listing *listing) {

@@ -33,7 +33,7 @@ bool pd__origin_is_variable(const pd_origin *origin) {
          (origin->source == PD_SOURCE_ARGV && origin->place && !origin->line);
 }
 
-bool pd__origin_continues(const pd_origin *first, const pd_origin *second) {
+bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second) {
   if (first->source != second->source) return false;
   if (first->source == PD_SOURCE_ARGV) return true;
   bool same = first->place && second->place && !strcmp(first->place, second->place);
@@ -44,7 +44,7 @@ const char *pd__origin_line_joint(const pd_origin *origin) {
   return origin->source == PD_SOURCE_FLEET ? " revision " : ":";
 }
 
-const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]) {
+const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]) {
   bool variable = pd__origin_is_variable(origin);
   strcpy(out, variable ? "environment: " : "");
   /* Who sets a flag gets the message, and knows from where. */
@@ -52,11 +52,12 @@ const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_S
   if (variable || !origin->place || known) return out;
   const char *tail = pd__path_tail(origin->place, 255);
   if (tail != origin->place) tail = pd__path_tail(tail, 252);
-  pd__append_format(out, PD__PLACE_SIZE, "%s%s", tail == origin->place ? "" : "...", tail);
+  pd__append_format(out, PD__PREFIX_SIZE, "%s%s", tail == origin->place ? "" : "...", tail);
   const char *joint = pd__origin_line_joint(origin);
-  if (origin->line) pd__append_format(out, PD__PLACE_SIZE, "%s%u", joint, origin->line);
-  if (origin->line && origin->column) pd__append_format(out, PD__PLACE_SIZE, ":%u", origin->column);
-  pd__append_format(out, PD__PLACE_SIZE, ": ");
+  if (origin->line) pd__append_format(out, PD__PREFIX_SIZE, "%s%u", joint, origin->line);
+  if (origin->line && origin->column)
+    pd__append_format(out, PD__PREFIX_SIZE, ":%u", origin->column);
+  pd__append_format(out, PD__PREFIX_SIZE, ": ");
   return out;
 }
 
@@ -76,7 +77,7 @@ const char *pd__origin_write(const pd_origin *origin, char out[PD__QUOTE_SIZE]) 
 const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
                                      char out[PD__SOURCE_SIZE]) {
   const char *variable = origin->place ? origin->place : "";
-  pd__origin_write_place(origin, out);
+  pd__origin_write_prefix(origin, out);
   if (!pd__origin_is_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
     pd__append_format(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);

@@ -42,7 +42,7 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
   if (!pin && !module->present) return PD__LEAVING;
   if (!pin && !(pin = add_pin(operation, module))) return PD__LEAVING;
-  if (pin->state == WANTED && pd__module_is_held(module)) {
+  if (pin->state == WANTED && pd__module_is_retained(module)) {
     pin->state = COUNTED;
     module->pinned++;
   }
@@ -76,11 +76,11 @@ static void queue_module_close(pd__operation *operation, pd_module *module) {
 }
 
 /* Returns whether the pin is one of those that module->pinned counts. */
-static bool is_counted(const pd__pin *pin) {
+static bool is_pin_counted(const pd__pin *pin) {
   return pin->state == COUNTED && pin->generation == pin->module->generation;
 }
 
-static void unpin(pd__operation *operation, pd_module *module) {
+static void unpin_module(pd__operation *operation, pd_module *module) {
   if (module->pinned > 0 && --module->pinned == 0) queue_module_close(operation, module);
 }
 
@@ -89,7 +89,7 @@ void pd__pins_release(pd__operation *operation) {
   for (; operation->pins; operation->pins = operation->pins->next) {
     pd__pin *pin = operation->pins;
     if (pin->state == HELD) queue_close(operation, pin->handle, NULL);
-    if (!lost && is_counted(pin)) unpin(operation, pin->module);
+    if (!lost && is_pin_counted(pin)) unpin_module(operation, pin->module);
   }
   if (operation->listing) operation->listing->pins = NULL;
 }
@@ -106,71 +106,71 @@ void pd__pins_reset_in_child(void) {
   for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
   for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
     for (const pd__pin *pin = each->pins; pin; pin = pin->next)
-      pin->module->pinned += is_counted(pin);
+      pin->module->pinned += is_pin_counted(pin);
   }
 }
 
 /* ---- Openings ---- */
 
-void pd__module_hold(pd_module *module, void *handle) {
+void pd__module_begin_load(pd_module *module, void *handle) {
   module->handle = handle;
-  module->loading++;
+  module->loads_under_way++;
 }
 
-void pd__module_open(pd_module *module) {
-  module->loading--;
+void pd__module_turn_load_into_opening(pd_module *module) {
+  module->loads_under_way--;
   module->opened++;
 }
 
-bool pd__module_is_open(const pd_module *module) { return module->opened > 0; }
+bool pd__module_has_opening(const pd_module *module) { return module->opened > 0; }
 
-bool pd__module_is_held(const pd_module *module) {
-  return module->loading > 0 || module->opened > 0;
+bool pd__module_is_retained(const pd_module *module) {
+  return module->loads_under_way > 0 || module->opened > 0;
 }
 
-void pd__module_close(pd__operation *operation, pd_module *module) {
+void pd__module_end_opening(pd__operation *operation, pd_module *module) {
   module->opened--;
   module->closing++;
   if (module->pinned == 0) queue_module_close(operation, module);
 }
 
-void *pd__module_release(pd_module *module) {
+void *pd__module_end_load(pd_module *module) {
   bool pinned = module->pinned > 0;
-  module->loading--;
+  module->loads_under_way--;
   ++*(pinned ? &module->closing : &module->closers);
   return pinned ? NULL : module->handle;
 }
 
 bool pd__module_end_closing(pd_module *module) {
   module->closers--;
-  return !pd__module_is_held(module) && module->kept;
+  return !pd__module_is_retained(module) && module->permanent;
 }
 
 /* ---- Keeping ---- */
 
-bool pd__module_is_kept(const pd_module *module) { return module->stays || module->kept; }
+bool pd__module_is_permanent(const pd_module *module) { return module->stays || module->permanent; }
 
 /* Returns whether the module stays. The lock was released since it had `generation`, and `held` was
  * whether pd_module_load had opened it. If the last handle was closed meanwhile, nobody would
  * withdraw it later. */
-static bool mark_kept(pd_module *module, uint32_t generation, bool held) {
+static bool mark_permanent(pd_module *module, uint32_t generation, bool held) {
   bool closes = module->closing > 0 || module->closers > 0;
-  bool closed = held && !pd__module_is_held(module) && !closes;
+  bool closed = held && !pd__module_is_retained(module) && !closes;
   if (module->generation != generation || closed) return false;
-  module->kept = true;
+  module->permanent = true;
   return true;
 }
 
 /* The reference is never given back if the module stays. */
-bool pd__module_keep(pd__operation *operation, pd_module *module) {
+bool pd__module_make_permanent(pd__operation *operation, pd_module *module) {
   uint32_t generation = module->generation;
-  bool held = pd__module_is_held(module);
+  bool held = pd__module_is_retained(module);
   const char *path = module->path;
   uintptr_t low = module->low, high = module->high;
   pd__operation_unlock(operation);
   void *reference = pd__platform_retain_image(path, low, high);
   pd__operation_lock(operation);
-  if (reference && mark_kept(module, generation, held)) return true;
+  if (reference && mark_permanent(module, generation, held)) return true;
   if (!reference) return false;
   pd__operation_unlock(operation);
   pd__loader_close(reference);

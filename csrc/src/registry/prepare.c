@@ -161,10 +161,10 @@ pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_
     const pd_flag_def *def = pd__flag_def(flag);
     status = check_writable(flag, change->node->name, &change->origin, err);
     if (status != PD_OK) return status;
-    bool warns = (def->retired || def->deprecated) && !changes->drafts;
+    bool warns = (def->retired || def->deprecated) && !changes->are_drafts;
     if (warns) pd__warn_of_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
-    bool late = is_startup_over(flag) && !changes->early && !def->retired;
+    bool late = is_startup_over(flag) && !changes->is_defining && !def->retired;
     if (late && !def->convert) return read_after_startup(change, err);
   }
   return change->action == PD__IDLE ? PD_OK : read_change(change, err);
@@ -177,7 +177,7 @@ pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, 
   if (status != PD_OK) {
     return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
   }
-  if (!is_startup_over(flag) || changes->early) return PD_OK;
+  if (!is_startup_over(flag) || changes->is_defining) return PD_OK;
   change->action = PD__IDLE;
   return is_unchanged(change) ? PD_OK : fail_startup_over(change->node->name, &change->origin, err);
 }
@@ -210,7 +210,7 @@ static pd_status check_change_again(pd__change *change, const pd__changes *chang
   if (status != PD_OK || change->action == PD__IDLE) return status;
   status = check_writable(flag, change->node->name, &change->origin, err);
   bool converts = change->action == PD__ASSIGN && pd__flag_def(flag)->convert;
-  bool late = status == PD_OK && is_startup_over(flag) && !changes->early && !converts;
+  bool late = status == PD_OK && is_startup_over(flag) && !changes->is_defining && !converts;
   return late ? fail_startup_over(change->node->name, &change->origin, err) : status;
 }
 

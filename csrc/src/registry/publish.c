@@ -21,7 +21,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   if (flag->defined && *at) at = &(*at)->next;
   cell->next = *at;
   *at = cell;
-  pd__scope_link(flag, cell);
+  pd__scope_link_cell(flag, cell);
   if (!cell->def->assignable || !cell->def->cell) return;
   flag->assignable = true;
   pd__assignables++;
@@ -51,7 +51,7 @@ static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
 }
 
 /* Values of a former, sensitive definition stay secret. */
-void pd__flag_describe(pd_flag *flag) {
+void pd__flag_copy_definition(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->name = def->name;
   flag->hooked = def->validate || def->watch || def->convert;
@@ -66,9 +66,9 @@ static void set_defined(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->defined = true;
   pd__hooks_count_definition(def, 1);
-  pd__flag_describe(flag);
-  pd__flag_new_generation(flag);
-  if (flag->extended && flag->extra->scopes > 0) pd__scopes_renew(flag);
+  pd__flag_copy_definition(flag);
+  pd__flag_renew_generation(flag);
+  if (flag->extended && flag->extra->scopes > 0) pd__scopes_adopt_definition(flag);
 }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
@@ -94,7 +94,7 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
     flag->known = true;
     flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
-    if (pd__flag_has_values(flag)) pd__flag_review(flag, was, waiting);
+    if (pd__flag_has_values(flag)) pd__flag_check_former_values(flag, was, waiting);
   }
   pd__flag_refresh_variable(flag);
   if (flag->defined) pd__flag_publish(flag);
@@ -130,7 +130,7 @@ static void undefine_flag(pd_flag *flag, const pd__cell *gone) {
   unlink_aliases(flag, gone->def);
   store_flag_name(flag, gone);
   flag->defined = flag->assignable = flag->simple = flag->hooked = false;
-  pd__flag_new_generation(flag);
+  pd__flag_renew_generation(flag);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__cell *imports = flag->cells;
@@ -157,18 +157,18 @@ static void replace_definition(pd_flag *flag, const pd__cell *gone) {
 static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   pd_flag *flag = pd__cell_flag(cell);
   if (!flag) return;
-  if (flag->assignable) pd__flag_adopt(operation, flag);
+  if (flag->assignable) pd__flag_adopt_assigned(operation, flag);
   bool defines = flag->defined && flag->cells == cell;
   if (flag->variable && flag->variable == cell->def->cell) pd__flag_hide_variable(flag);
   pd__cell **at = &flag->cells;
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
   cell->flag = 0;
-  pd__scope_unlink(cell);
+  pd__scope_unlink_cell(cell);
   if (defines) replace_definition(flag, cell);
   if (defines || flag->defined) {
     pd__flag_refresh_variable(flag);
-  } else if (!pd__names_release(flag) && flag->name == cell->def->name) {
+  } else if (!pd__names_free_unused(flag) && flag->name == cell->def->name) {
     store_flag_name(flag, cell);
   }
 }
@@ -177,15 +177,15 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
 }
 
-void pd__flag_withdraw(pd_flag *flag) {
+void pd__flag_mark_withdrawn(pd_flag *flag) {
   pd__hooks_remove_of_flag(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
   flag->withdrawn = true;
 }
 
-bool pd__flag_kept_value(pd_flag *flag, pd_flag_entry *out) {
+bool pd__flag_get_retained_value(pd_flag *flag, pd_flag_entry *out) {
   if (!flag->withdrawn || !pd__flag_has_values(flag)) return false;
-  if (pd__resolve_alias(flag)->defined || !pd__history_at(flag, 0, out)) return false;
+  if (pd__resolve_alias(flag)->defined || !pd__history_describe_entry(flag, 0, out)) return false;
   out->sensitive = flag->was_secret;
   return out->origin.source != PD_SOURCE_DEFAULT;
 }

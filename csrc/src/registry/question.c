@@ -20,7 +20,7 @@ pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__han
     made->subjects[i].entry.size = sizeof made->subjects[i].entry;
     made->entries[i] = &made->subjects[i].entry;
   }
-  if (hook) pd__hook_hold(operation, hook, &made->held);
+  if (hook) pd__hook_retain(operation, hook, &made->hook_reference);
   return made;
 }
 
@@ -66,7 +66,7 @@ void pd__questions_ask(pd__operation *operation, pd__question *list) {
 #define VALUES_SIZE 400 /* leaves room for the reason */
 #define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
 
-static const char *show_value(const pd__subject *seen, char quoted[PD__QUOTE_SIZE]) {
+static const char *quote_value(const pd__subject *seen, char quoted[PD__QUOTE_SIZE]) {
   char number[PD__NUMBER_SIZE];
   if (seen->flag->sensitive) return PD__REDACTED;
   return pd__quote_text(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
@@ -82,7 +82,7 @@ static void write_values(const pd__question *one, bool given, char out[VALUES_SI
     const pd__subject *seen = &one->subjects[i];
     if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
     snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote_text(name, seen->flag->name),
-             show_value(seen, value), pd__origin_write(&seen->entry.origin, place));
+             quote_value(seen, value), pd__origin_write(&seen->entry.origin, place));
     fits = pd__append_item(out, VALUES_SIZE, item);
   }
 }
@@ -96,7 +96,7 @@ static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
     snprintf(
         out, SUBJECT_SIZE, "%s=%s",
         pd__origin_write_subject(one->subjects->flag->name, &one->subjects->entry.origin, source),
-        show_value(one->subjects, quoted));
+        quote_value(one->subjects, quoted));
   }
   pd__shorten_text(out, 600);
 }
@@ -114,12 +114,10 @@ static bool has_secret_in_reason(const pd__question *one) {
 }
 
 /* If the validator gave no reason, name the module that it is in, if that is known. */
-static void report_silent(const pd__question *one, const char *subject, pd__report *report) {
+static void report_without_reason(const pd__question *one, const char *subject,
+                                  pd__report *report) {
   char quoted[PD__QUOTE_SIZE];
-  const char *name = one->call.module ? pd__module_path(one->call.module) : "";
-  for (const char *at = name; *at; at++) {
-    if (*at == '/' || *at == '\\') name = at + 1;
-  }
+  const char *name = one->call.module ? pd__base_name(pd__module_path(one->call.module)) : "";
   pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
                   one->hook ? "a" : "its", *name ? " in " : "", pd__quote_text(quoted, name));
 }
@@ -135,15 +133,15 @@ static void report_group(const pd__question *one, pd__report *report) {
 static void report_rejection(const pd__question *one, pd__report *report) {
   char subject[SUBJECT_SIZE];
   write_subject(one, subject);
-  report->about = one->count == 1 ? one->subjects[0].flag : NULL;
+  report->flag = one->count == 1 ? one->subjects[0].flag : NULL;
   if ((pd_validator)one->call.function == pd__group_check) {
     report_group(one, report);
   } else if (!*one->why || has_secret_in_reason(one)) {
-    report_silent(one, subject, report);
+    report_without_reason(one, subject, report);
   } else {
     pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, one->why);
   }
-  report->about = NULL;
+  report->flag = NULL;
 }
 
 void pd__questions_report(const pd__question *each, pd__report *report) {
@@ -159,7 +157,8 @@ bool pd__questions_refuse(const pd__question *each, pd__refusals *to, pd__arena 
       const pd__subject *seen = &each->subjects[i];
       pd_error why;
       pd__report report = {.first = &why};
-      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_spare(seen->flag)) continue;
+      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_is_exempt(seen->flag))
+        continue;
       report_rejection(each, &report);
       pd__refusals_add(to, arena, &seen->entry.origin, &why);
     }

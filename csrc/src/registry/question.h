@@ -17,7 +17,7 @@ typedef struct pd__subject {
 /* A validator with its arguments and its answer; in the arena of its operation. */
 typedef struct pd__question {
   pd__hook *hook; /* NULL: the validator of a definition */
-  pd__hook_reference held;
+  pd__hook_reference hook_reference;
   pd__handler call;
   bool answered, accepted;
   char why[PD__WHY_SIZE];

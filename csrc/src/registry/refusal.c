@@ -50,7 +50,7 @@ void pd__refusals_add(pd__refusals *list, pd__arena *arena, const pd_origin *ori
   list->count++;
 }
 
-bool pd__refusals_spare(const pd_flag *flag) {
+bool pd__refusals_is_exempt(const pd_flag *flag) {
   bool draft = pd__names_at(flag->index) != flag;
   bool closed = pd__startup_over && flag->defined && !draft && pd__flag_def(flag)->startup_only;
   return flag->frozen || closed;
@@ -71,7 +71,7 @@ static void warn_of_refusal(const pd__refusal *one) {
 }
 
 /* If memory is out for the place, all is dropped. */
-static void note_dropped(const pd_origin *origin) {
+static void record_dropped_revision(const pd_origin *origin) {
   const char *place = pd__intern_text(origin->place);
   if (pd__refusals_has_dropped(origin)) return;
   if (dropped_count < REVISIONS_MOST && (place || !origin->place)) {
@@ -86,10 +86,10 @@ static void note_dropped(const pd_origin *origin) {
 }
 
 /* An undefined flag may have kept a value for its next definition. */
-static void drop_value(pd__operation *operation, pd_flag *flag) {
+static void drop_refused_value(pd__operation *operation, pd_flag *flag) {
   pd__entry given;
   if (!pd__history_find(flag, PD_SOURCE_FLEET, &given)) return;
-  if (!pd__refusals_has_dropped(&given.origin) || pd__refusals_spare(flag)) return;
+  if (!pd__refusals_has_dropped(&given.origin) || pd__refusals_is_exempt(flag)) return;
   values_dropped++;
   if (!flag->defined) {
     pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_FLEET));
@@ -105,9 +105,9 @@ void pd__refusals_commit(const pd__refusals *list, pd__operation *operation) {
   if (list->count == 0) return;
   for (const pd__refusal *each = list->first; each; each = each->next) {
     warn_of_refusal(each);
-    note_dropped(&each->origin);
+    record_dropped_revision(&each->origin);
   }
-  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) drop_value(operation, flag);
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) drop_refused_value(operation, flag);
 }
 
 /* ---- Pending values ---- */

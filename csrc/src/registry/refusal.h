@@ -24,12 +24,12 @@ bool pd__refusals_has(const pd__refusals *list, const pd_origin *origin);
 
 /* Returns whether a flag keeps its value of the fleet, even if that is refused: it is frozen, or
  * startup is over for it. */
-bool pd__refusals_spare(const pd_flag *flag);
+bool pd__refusals_is_exempt(const pd_flag *flag);
 
 /* Returns whether a value that the flag has is going to be dropped. */
-static inline bool pd__refusals_hide(const pd__refusals *list, const pd_flag *flag,
-                                     const pd_origin *origin) {
-  return list->count > 0 && pd__refusals_has(list, origin) && !pd__refusals_spare(flag);
+static inline bool pd__refusals_is_hidden(const pd__refusals *list, const pd_flag *flag,
+                                          const pd_origin *origin) {
+  return list->count > 0 && pd__refusals_has(list, origin) && !pd__refusals_is_exempt(flag);
 }
 
 /* Drops the values that flags have, and warns. Those that are pending are dropped when their flag

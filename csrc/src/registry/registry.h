@@ -76,7 +76,7 @@ pd_source pd__flag_source(const pd_flag *flag);
 pd_origin pd__flag_origin(const pd_flag *flag);
 
 /* Returns the value in this thread (scope.c). */
-pd_value pd__flag_value_here(const pd_flag *flag);
+pd_value pd__flag_value_in_thread(const pd_flag *flag);
 
 /* Returns the flag of an alias; for other nodes, the node itself. */
 pd_flag *pd__resolve_alias(pd_flag *node);
@@ -127,16 +127,16 @@ bool pd__names_store_name(pd_flag *node, const char *name, size_t length);
 
 /* Frees a node that was never a flag and that nothing waits for. Returns false if it is still
  * needed. */
-bool pd__names_release(pd_flag *node);
+bool pd__names_free_unused(pd_flag *node);
 
 /* Does the same for a node whose name may be `text`, which goes: if the node is still needed, its
  * name is interned. If memory is out for that, lookups no longer find the node. */
 void pd__names_detach(pd_flag *node, const char *text);
 
 /* Keeps a node while values for its name are made. Returns false, and does nothing, if memory is
- * out. pd__names_unhold undoes it; pd__names_detach then frees the node. */
-bool pd__names_hold(pd_flag *node);
-void pd__names_unhold(pd_flag *node);
+ * out. pd__name_release undoes it; pd__names_detach then frees the node. */
+bool pd__name_retain(pd_flag *node);
+void pd__name_release(pd_flag *node);
 
 /* Returns where the list of the values that wait for the name begins, for definition/pending.c;
  * NULL if it can have none yet, or if `node` is NULL. */
@@ -218,8 +218,8 @@ bool pd__module_has_address(const pd_module *module, uintptr_t address);
 bool pd__module_is_at(const pd_module *module, const pd__platform_image *image);
 
 /* pd__module_is_present returns whether the image is loaded, as far as is known, and
- * pd__module_stays whether the loader never unloads it. */
-bool pd__module_stays(const pd_module *module);
+ * pd__module_is_never_unloaded whether the loader never unloads it. */
+bool pd__module_is_never_unloaded(const pd_module *module);
 bool pd__module_is_present(const pd_module *module);
 void pd__module_set_present(pd_module *module, bool present);
 
@@ -260,38 +260,38 @@ void pd__module_unregister(pd__operation *operation, pd_module *module);
 
 /* ---- How long modules stay (pin.c). The caller holds the lock. ---- */
 
-/* pd__module_hold holds the module for a load under way, with a handle of the loader: nobody else's
- * closing withdraws the module from now on. The load ends with one of the other two:
- * pd__module_open leaves an opening, which pd__module_close ends; pd__module_release returns the
- * handle if the caller is to close it, without the lock, and to call pd__module_closed; NULL if it
- * is pinned. */
-void pd__module_hold(pd_module *module, void *handle);
-void pd__module_open(pd_module *module);
-void *pd__module_release(pd_module *module);
+/* pd__module_begin_load holds the module for a load under way, with a handle of the loader: nobody
+ * else's closing withdraws the module from now on. The load ends with one of the other two:
+ * pd__module_turn_load_into_opening leaves an opening, which pd__module_end_opening ends;
+ * pd__module_end_load returns the handle if the caller is to close it, without the lock, and to
+ * call pd__module_closed; NULL if it is pinned. */
+void pd__module_begin_load(pd_module *module, void *handle);
+void pd__module_turn_load_into_opening(pd_module *module);
+void *pd__module_end_load(pd_module *module);
 
 /* Ends an opening: the handle is closed when the operation ends, or when the last pin is
  * released. */
-void pd__module_close(pd__operation *operation, pd_module *module);
+void pd__module_end_opening(pd__operation *operation, pd_module *module);
 
-/* pd__module_is_open returns whether the module has an opening, and pd__module_is_held whether it
- * has one or a load holds it. */
-bool pd__module_is_open(const pd_module *module);
-bool pd__module_is_held(const pd_module *module);
+/* pd__module_has_opening returns whether the module has an opening, and pd__module_is_retained
+ * whether it has one or a load holds it. */
+bool pd__module_has_opening(const pd_module *module);
+bool pd__module_is_retained(const pd_module *module);
 
 /* Called after a handle of a module was closed, without the lock; module/load.c sets it. It calls
  * pd__module_end_closing, which returns whether the image stays although nobody holds it. */
 extern void (*pd__module_closed)(pd_module *module);
 bool pd__module_end_closing(pd_module *module);
 
-/* pd__module_keep keeps the image loaded for good, for others that call its code; returns false if
- * it is leaving. The lock is released meanwhile. */
-bool pd__module_keep(pd__operation *operation, pd_module *module);
-bool pd__module_is_kept(const pd_module *module);
+/* pd__module_make_permanent keeps the image loaded for good, for others that call its code; returns
+ * false if it is leaving. The lock is released meanwhile. */
+bool pd__module_make_permanent(pd__operation *operation, pd_module *module);
+bool pd__module_is_permanent(const pd_module *module);
 
 /* ---- The value of a flag (flag.c) ---- */
 
 /* Returns the value below the overrides; if there are none, the current value. */
-pd_value pd__flag_base(const pd_flag *flag);
+pd_value pd__flag_base_value(const pd_flag *flag);
 
 /* pd__def_default returns the default of a definition, with its text interned. pd__flag_default
  * returns the default set by pd_flag_set_default, if any, else that of the definition. */
@@ -304,7 +304,7 @@ void pd__flag_publish_state(pd_flag *flag);
 
 /* Call these after a change of the flag's cells, and after a change of its definition. */
 void pd__flag_refresh_variable(pd_flag *flag);
-void pd__flag_new_generation(pd_flag *flag);
+void pd__flag_renew_generation(pd_flag *flag);
 
 /* Changes whenever a definition does, or flags lose values: what is known of the values of
  * undefined flags must then be looked up again. */
@@ -319,14 +319,14 @@ void pd__flag_reset_readers(void);
 
 /* Returns the value in the module's variable; for a string or without a variable, the committed
  * value. Needs no lock. */
-pd_value pd__flag_peek(const pd_flag *flag, pd_type type);
+pd_value pd__flag_read_variable(const pd_flag *flag, pd_type type);
 
 /* How many variables that modules may assign to have ever been defined. */
 extern uint32_t pd__assignables;
 
 /* Adopt the values that modules have assigned to variables of the flag, or of all flags. */
-void pd__flag_adopt(pd__operation *operation, pd_flag *flag);
-void pd__adopt_all(pd__operation *operation);
+void pd__flag_adopt_assigned(pd__operation *operation, pd_flag *flag);
+void pd__flags_adopt_assigned(pd__operation *operation);
 
 /* Adopts what modules have assigned. Returns PD_OK, or an error if the flag is undefined. */
 pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
@@ -353,15 +353,15 @@ void pd__history_drop(pd_flag *flag, uint32_t sources);
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
 
 /* Copies the entry at `index`, as in pd_flag_get_entry, to *out. Returns false if there is none. */
-bool pd__history_at(const pd_flag *flag, size_t index, pd_flag_entry *out);
+bool pd__history_describe_entry(const pd_flag *flag, size_t index, pd_flag_entry *out);
 
 /* Describes a value of the flag as validators and listings see it. */
 void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *origin,
                         pd_flag_entry *out);
 
 /* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
- * for replaced values. `base` is the value of pd__flag_base, read before a change of the flag's
- * type. */
+ * for replaced values. `base` is the value of pd__flag_base_value, read before a change of the
+ * flag's type. */
 typedef bool pd__entry_test(pd_flag *flag, pd__entry *entry, bool current, void *context);
 void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
 
@@ -403,8 +403,8 @@ extern const pd_origin pd__at_run_time;
 
 /* Writes the start of a message, up to the name: "flags.conf:3: ", "environment: ", or "". Returns
  * `out`. */
-#define PD__PLACE_SIZE (PD_NAME_MAX + 40)
-const char *pd__origin_write_place(const pd_origin *origin, char out[PD__PLACE_SIZE]);
+#define PD__PREFIX_SIZE (PD_NAME_MAX + 40)
+const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]);
 
 /* Returns true for a value of an environment variable, which has no line. --fromenv on a command
  * line names a variable, too. */
@@ -412,7 +412,7 @@ bool pd__origin_is_variable(const pd_origin *origin);
 
 /* Returns true if the second of two uses of a flag adds to what the first gave, in a list that
  * grows: on one command line, in one variable, or in one file that isn't structured. */
-bool pd__origin_continues(const pd_origin *first, const pd_origin *second);
+bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second);
 
 /* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
 const char *pd__origin_line_joint(const pd_origin *origin);
@@ -460,6 +460,6 @@ pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *
                               pd_error *err);
 
 /* Overwrites all texts that a sensitive flag has published, except the current one. */
-void pd__flag_wipe(pd_flag *flag);
+void pd__flag_wipe_secrets(pd_flag *flag);
 
 #endif /* PD__REGISTRY_H */

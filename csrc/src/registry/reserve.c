@@ -23,7 +23,7 @@ bool pd__cell_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node) {
   return cell->def->kind == PD_KIND_DEFINE && reserve_node(by, node, node);
 }
 
-bool pd__name_is_taken(const pd__reservation *by, const pd_flag *node) {
+bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   bool taken = flag != by->replaced && (node->defined || flag != node);
   return taken || node->visit_mark == by->visit_mark;

@@ -6,12 +6,12 @@
 #include "flag.h"
 
 typedef struct review {
-  pd_type was;
+  pd_type former_type;
   pd__report *report;
 } review;
 
 /* Converts a value of a former definition for the flag's; through text if the types differ. */
-static pd_status convert_former(const pd_flag *flag, pd_type was, pd_value *value) {
+static pd_status convert_former_value(const pd_flag *flag, pd_type was, pd_value *value) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (def->read_only) return PD_ERR_READ_ONLY;
   if (was == flag->type) return pd__value_check(def, *value);
@@ -27,8 +27,8 @@ static pd_status convert_former(const pd_flag *flag, pd_type was, pd_value *valu
   return PD_OK;
 }
 
-static pd_status fail_former(pd_status status, const pd_flag *flag, pd_type was,
-                             const pd__entry *entry, pd_error *err) {
+static pd_status fail_former_value(pd_status status, const pd_flag *flag, pd_type was,
+                                   const pd__entry *entry, pd_error *err) {
   char number[PD__NUMBER_SIZE], source[PD__SOURCE_SIZE];
   if (status == PD_ERR_MEMORY) return pd__fail_memory(err);
   if (status == PD_ERR_READ_ONLY) {
@@ -40,25 +40,26 @@ static pd_status fail_former(pd_status status, const pd_flag *flag, pd_type was,
 }
 
 /* Values that had been replaced go without a report. */
-static bool can_keep_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool is_entry_accepted(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
   pd_error err;
-  pd_status status = convert_former(flag, under->was, &entry->value);
+  pd_status status = convert_former_value(flag, under->former_type, &entry->value);
   if (status == PD_OK || !current) return status == PD_OK;
-  fail_former(status, flag, under->was, entry, &err);
+  fail_former_value(status, flag, under->former_type, entry, &err);
   pd__report_add(under->report, &err);
   return false;
 }
 
 /* The node and the overrides still hold the values as the old type. */
-void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
+void pd__flag_check_former_values(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
-  bool overridden = pd__flag_override(flag) != NULL;
-  pd_value base = overridden ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
-  pd__history_filter(flag, base, can_keep_entry, &under);
+  bool override_entry = pd__flag_override(flag) != NULL;
+  pd_value base =
+      override_entry ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
+  pd__history_filter(flag, base, is_entry_accepted, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
-    pd__entries_filter(&at->values, flag, can_keep_entry, &under);
+    pd__entries_filter(&at->values, flag, is_entry_accepted, &under);
     if (!at->values) pd__override_entry_drop(at);
     at = below;
   }
@@ -69,7 +70,7 @@ void pd__flag_review(pd_flag *flag, pd_type was, pd__report *report) {
 typedef struct preview {
   const pd_flag *draft;
   const pd__refusals *refused;
-  pd_type was;
+  pd_type former_type;
   size_t dropped;   /* layers that are still to be passed over */
   uint32_t sources; /* bits of those whose values were passed over */
   pd_flag_entry *first, *lasting;
@@ -77,11 +78,11 @@ typedef struct preview {
 } preview;
 
 /* Returns whether the new definition accepts the value: then it hides earlier ones of its layer. */
-static bool consider_former(preview *run, const pd__entry *entry, bool temporary) {
+static bool preview_former_value(preview *run, const pd__entry *entry, bool temporary) {
   pd_value value = entry->value;
   pd_flag_entry found;
   if (run->has_first && (temporary || run->has_lasting)) return true;
-  if (convert_former(run->draft, run->was, &value) != PD_OK) return false;
+  if (convert_former_value(run->draft, run->former_type, &value) != PD_OK) return false;
   if (run->dropped > 0) {
     run->dropped--;
     run->sources |= PD__SOURCE_BIT(entry->origin.source);
@@ -96,39 +97,40 @@ static bool consider_former(preview *run, const pd__entry *entry, bool temporary
   return true;
 }
 
-static void consider_base(preview *run, const pd__entry *entry) {
+static void preview_base_value(preview *run, const pd__entry *entry) {
   bool passed = run->sources & PD__SOURCE_BIT(entry->origin.source) ||
-                pd__refusals_hide(run->refused, run->draft, &entry->origin);
-  if (!passed) consider_former(run, entry, false);
+                pd__refusals_is_hidden(run->refused, run->draft, &entry->origin);
+  if (!passed) preview_former_value(run, entry, false);
 }
 
-bool pd__review_preview(const pd_flag *draft, const pd_flag *node, size_t dropped,
-                        const pd__refusals *refused, pd_flag_entry *first, pd_flag_entry *lasting) {
+bool pd__flag_preview_former_values(const pd_flag *draft, const pd_flag *node, size_t dropped,
+                                    const pd__refusals *refused, pd_flag_entry *first,
+                                    pd_flag_entry *lasting) {
   preview run = {draft, refused, (pd_type)node->type, dropped, 0, first, lasting, false, false};
   for (const pd__override_entry *at = pd__flag_override(node); at; at = at->below) {
     const pd__entry *entry = at->values;
-    while (entry && !consider_former(&run, entry, at->temporary)) entry = entry->next;
+    while (entry && !preview_former_value(&run, entry, at->temporary)) entry = entry->next;
   }
   if (!node->assigned) return run.has_first;
-  pd__entry current = {.value = pd__flag_base(node), .origin = pd__flag_origin(node)};
-  consider_base(&run, &current);
+  pd__entry current = {.value = pd__flag_base_value(node), .origin = pd__flag_origin(node)};
+  preview_base_value(&run, &current);
   for (const pd__entry *entry = node->history; entry; entry = entry->next) {
-    consider_base(&run, entry);
+    preview_base_value(&run, entry);
   }
   return run.has_first;
 }
 
-pd_status pd__review_check(const pd_flag *draft, const pd_flag *node, const pd__entry *given,
-                           pd_error *err) {
+pd_status pd__draft_check_former_entry(const pd_flag *draft, const pd_flag *node,
+                                       const pd__entry *given, pd_error *err) {
   pd_type was = (pd_type)node->type;
   pd_value value = given->value;
-  pd_status status = convert_former(draft, was, &value);
-  return status == PD_OK ? status : fail_former(status, draft, was, given, err);
+  pd_status status = convert_former_value(draft, was, &value);
+  return status == PD_OK ? status : fail_former_value(status, draft, was, given, err);
 }
 
 /* ---- Dropping what a former definition left ---- */
 
-void pd__flag_drop_layers(pd_flag *flag, size_t count) {
+void pd__flag_drop_top_values(pd_flag *flag, size_t count) {
   for (; count > 0; count--) {
     if (pd__flag_override(flag)) {
       pd__override_entry_drop(flag->extra->overrides);

@@ -53,7 +53,7 @@ static pd__override_entry *copy_overrides(copying *run, const pd__override_entry
   return first;
 }
 
-static void copy_name(copying *run, const pd_flag *node, pd__saved_name *out) {
+static void copy_saved_name(copying *run, const pd_flag *node, pd__saved_name *out) {
   *out = (pd__saved_name){.generation = node->generation,
                           .type = node->type,
                           .known = true,
@@ -64,20 +64,20 @@ static void copy_name(copying *run, const pd_flag *node, pd__saved_name *out) {
                           .sensitive = node->sensitive};
   out->overrides = copy_overrides(run, pd__flag_override(node));
   if (!node->assigned) return;
-  out->current.value = pd__flag_base(node);
+  out->current.value = pd__flag_base_value(node);
   out->current.origin = pd__flag_origin(node);
   out->current.next = copy_entries(run, node->history);
   run->entries++;
 }
 
-bool pd__saved_take(pd__saved *saved, pd__arena *arena) {
+bool pd__saved_capture(pd__saved *saved, pd__arena *arena) {
   copying run = {.arena = arena};
   saved->startup_over = pd__startup_over;
   saved->count = pd__names_count();
   saved->names = pd__arena_alloc(arena, (saved->count + 1) * sizeof *saved->names);
   for (uint32_t i = 0; saved->names && i < saved->count; i++) {
     const pd_flag *node = pd__names_at(i);
-    if (node->known) copy_name(&run, node, &saved->names[i]);
+    if (node->known) copy_saved_name(&run, node, &saved->names[i]);
   }
   saved->entries = run.entries;
   return !arena->failed;
@@ -113,7 +113,7 @@ static bool is_as_saved(const pd_flag *flag, const pd__saved_name *old) {
   if (!has_same_overrides((pd_type)old->type, pd__flag_override(flag), old->overrides))
     return false;
   if (!flag->assigned) return true;
-  pd__entry now = {pd__flag_base(flag), pd__flag_origin(flag), false, flag->history};
+  pd__entry now = {pd__flag_base_value(flag), pd__flag_origin(flag), false, flag->history};
   return has_same_entries((pd_type)old->type, &now, &old->current);
 }
 
@@ -124,7 +124,7 @@ bool pd__saved_has_other_value(const pd__saved *saved, const pd_flag *flag) {
   pd__entry was = {.value = pd__def_default(pd__flag_def(flag))};
   if (old->assigned) was = old->current;
   if (old->overrides) was = *old->overrides->values;
-  return !pd__history_at(flag, 0, &now) || now.origin.source != was.origin.source ||
+  return !pd__history_describe_entry(flag, 0, &now) || now.origin.source != was.origin.source ||
          !pd__value_is_equal((pd_type)flag->type, now.value, was.value);
 }
 
@@ -175,7 +175,7 @@ static void restore_values(pd_flag *flag, const pd__saved_name *old) {
   pd__history_restore(flag, assigned ? &old->current : NULL);
   if (replaced) pd__entries_filter(&flag->history, flag, is_not_default, NULL);
   if (flag->defined) __atomic_store_n(&flag->type, now, __ATOMIC_RELAXED);
-  if (flag->defined && replaced) pd__flag_review(flag, (pd_type)was, &refused);
+  if (flag->defined && replaced) pd__flag_check_former_values(flag, (pd_type)was, &refused);
   if (flag->defined) pd__flag_publish(flag);
 }
 

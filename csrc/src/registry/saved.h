@@ -15,7 +15,7 @@ typedef struct pd__saved {
 } pd__saved;
 
 /* Returns false if memory is out. */
-bool pd__saved_take(pd__saved *saved, pd__arena *arena);
+bool pd__saved_capture(pd__saved *saved, pd__arena *arena);
 
 /* Return whether a flag, which is defined, has another value or one from another source, or another
  * definition. */

@@ -43,9 +43,9 @@ static scope_thread *find_own_thread(void) { return pd__platform_exit_argument()
 
 /* ---- What modules see ---- */
 
-static const void *find_in_cell(const pd_scoped_cell *cell) {
+static const void *find_scoped_in_cell(const pd_scoped_cell *cell) {
   const pd_flag *flag = __atomic_load_n(&cell->flag, __ATOMIC_ACQUIRE);
-  const pd__scoped *found = flag ? pd__scope_find(flag) : NULL;
+  const pd__scoped *found = flag ? pd__scope_find_value(flag) : NULL;
   return found ? (const void *)&found->value : cell;
 }
 
@@ -53,23 +53,23 @@ static uint32_t count_open_values(const pd_flag *flag) {
   return flag->extended ? flag->extra->scopes : 0;
 }
 
-void pd__scope_link(const pd_flag *flag, const pd__cell *of) {
+void pd__scope_link_cell(const pd_flag *flag, const pd__cell *of) {
   const pd_flag_def *def = of->def;
   pd_scoped_cell *cell = def->cell;
   if (!def->scoped_cell || !cell) return;
   bool open = flag->defined && def->type == flag->type && count_open_values(flag) > 0;
   __atomic_store_n(&cell->flag, (pd_flag *)flag, __ATOMIC_RELEASE);
-  __atomic_store_n(&cell->find, open ? find_in_cell : NULL, __ATOMIC_RELEASE);
+  __atomic_store_n(&cell->find, open ? find_scoped_in_cell : NULL, __ATOMIC_RELEASE);
 }
 
-void pd__scope_unlink(const pd__cell *of) {
+void pd__scope_unlink_cell(const pd__cell *of) {
   pd_scoped_cell *cell = of->def->cell;
   if (of->def->scoped_cell && cell) __atomic_store_n(&cell->find, NULL, __ATOMIC_RELEASE);
 }
 
 /* Call this when the flag gets its first value in a scope, loses its last one, or is defined. */
 static void link_cells(pd_flag *flag) {
-  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) pd__scope_link(flag, cell);
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) pd__scope_link_cell(flag, cell);
   if (flag->defined) pd__flag_publish_state(flag);
 }
 
@@ -201,7 +201,7 @@ bool pd__scope_open(pd__changes *changes) {
   if (!scope) return false;
   pd_scope number = scope->number;
   add_scoped_values(scope, changes);
-  if (!pd__context_with(in->current, scope, &made)) return false;
+  if (!pd__context_add_scope(in->current, scope, &made)) return false;
   changes->scope = number;
   pd__context_release(replace_current(in, made));
   return true;
@@ -213,11 +213,11 @@ static pd_status fail_not_open(pd_scope number, const char *what, pd_error *err)
 }
 
 /* Removes a scope from a context that isn't being read. */
-static bool end_in_saved(saved_context *of, const pd__scope *scope, bool *found) {
+static bool end_in_saved_context(saved_context *of, const pd__scope *scope, bool *found) {
   pd_scope_context *rest;
-  if (!pd__context_has(of->context, scope)) return true;
+  if (!pd__context_has_scope(of->context, scope)) return true;
   *found = true;
-  if (!pd__context_without(of->context, scope, &rest)) return false;
+  if (!pd__context_remove_scope(of->context, scope, &rest)) return false;
   pd__context_release(of->context);
   of->context = rest;
   return true;
@@ -225,13 +225,13 @@ static bool end_in_saved(saved_context *of, const pd__scope *scope, bool *found)
 
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
-static bool end_in_current(scope_thread *of, const pd__scope *scope, bool *found) {
+static bool end_in_current_context(scope_thread *of, const pd__scope *scope, bool *found) {
   const scope_thread *here = find_own_thread();
   pd_scope_context *rest;
-  if (!pd__context_has(of->current, scope)) return true;
+  if (!pd__context_has_scope(of->current, scope)) return true;
   *found = true;
   saved_context *kept = of == here ? NULL : malloc(sizeof *kept);
-  if ((of != here && !kept) || !pd__context_without(of->current, scope, &rest)) {
+  if ((of != here && !kept) || !pd__context_remove_scope(of->current, scope, &rest)) {
     free(kept);
     return false;
   }
@@ -244,9 +244,9 @@ static bool end_in_current(scope_thread *of, const pd__scope *scope, bool *found
 }
 
 static bool end_in_thread(scope_thread *of, const pd__scope *scope, bool *found) {
-  bool done = end_in_current(of, scope, found);
+  bool done = end_in_current_context(of, scope, found);
   for (saved_context *each = of->attached; !*found && each; each = each->below) {
-    done = end_in_saved(each, scope, found);
+    done = end_in_saved_context(each, scope, found);
   }
   return done;
 }
@@ -320,49 +320,49 @@ pd_status pd__scope_detach(pd_scope number, pd_error *err) {
 
 /* The owner replaces its own context only while it isn't here; another thread that replaces it
  * keeps the former one. */
-const pd__scoped *pd__scope_find(const pd_flag *flag) {
+const pd__scoped *pd__scope_find_value(const pd_flag *flag) {
   const scope_thread *in = find_own_thread();
   const pd_scope_context *context = in ? __atomic_load_n(&in->current, __ATOMIC_ACQUIRE) : NULL;
-  const pd__scoped *found = pd__context_latest(context, flag);
+  const pd__scoped *found = pd__context_find_latest(context, flag);
   if (!found) return NULL;
   uint32_t generation = __atomic_load_n(&found->generation, __ATOMIC_ACQUIRE);
   return generation == __atomic_load_n(&flag->generation, __ATOMIC_ACQUIRE) ? found : NULL;
 }
 
-const pd__scoped *pd__scope_at(const pd_flag *flag, size_t *index) {
+const pd__scoped *pd__scope_find_value_at(const pd_flag *flag, size_t *index) {
   const scope_thread *here = find_own_thread();
   const pd_scope_context *context = here ? here->current : NULL;
-  const pd__scoped *value = pd__context_latest(context, flag);
+  const pd__scoped *value = pd__context_find_latest(context, flag);
   while (value && (value->generation != flag->generation || *index > 0)) {
     *index -= value->generation == flag->generation;
-    value = pd__context_find(context, flag, value->order);
+    value = pd__context_find_before(context, flag, value->order);
   }
   return value;
 }
 
-pd_value pd__scoped_value(const pd__scoped *scoped) {
+pd_value pd__scoped_get_value(const pd__scoped *scoped) {
   return pd__cell_load((pd_type)scoped->type, (void *)&scoped->value);
 }
 
-pd_value pd__flag_value_here(const pd_flag *flag) {
-  const pd__scoped *scoped = pd__scope_find(flag);
-  return scoped ? pd__scoped_value(scoped) : pd__flag_value(flag);
+pd_value pd__flag_value_in_thread(const pd_flag *flag) {
+  const pd__scoped *scoped = pd__scope_find_value(flag);
+  return scoped ? pd__scoped_get_value(scoped) : pd__flag_value(flag);
 }
 
 /* ---- New definitions ---- */
 
-void pd__scopes_renew(pd_flag *flag) {
+void pd__scopes_adopt_definition(pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   for (pd__scoped *value = flag->extra->scoped; value; value = value->next) {
     if (value->type != def->type || !def->scoped) continue;
-    if (!value->unset && pd__value_check(def, pd__scoped_value(value)) != PD_OK) continue;
+    if (!value->unset && pd__value_check(def, pd__scoped_get_value(value)) != PD_OK) continue;
     __atomic_store_n(&value->generation, flag->generation, __ATOMIC_RELEASE);
   }
   link_cells(flag);
 }
 
-void pd__scope_warn_now(const pd_flag *flag, const pd_origin *origin) {
-  pd__scoped *hides = (pd__scoped *)pd__scope_find(flag);
+void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin) {
+  pd__scoped *hides = (pd__scoped *)pd__scope_find_value(flag);
   char source[PD__SOURCE_SIZE], place[PD__QUOTE_SIZE];
   bool asked = pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
   if (!asked || !hides || hides->warned) return;

@@ -10,21 +10,21 @@
 
 /* Returns the value that this thread's scopes give the flag; NULL if they give none. Valid until
  * this thread next opens or ends a scope. Needs no lock. */
-const pd__scoped *pd__scope_find(const pd_flag *flag);
+const pd__scoped *pd__scope_find_value(const pd_flag *flag);
 
 /* Returns the scoped value of this thread at *index of its values of that flag, the innermost
  * first; NULL if there are not so many, whose number is then subtracted from *index. */
-const pd__scoped *pd__scope_at(const pd_flag *flag, size_t *index);
+const pd__scoped *pd__scope_find_value_at(const pd_flag *flag, size_t *index);
 
-pd_value pd__scoped_value(const pd__scoped *scoped);
+pd_value pd__scoped_get_value(const pd__scoped *scoped);
 
-/* The fields of a cell, for all cells of scoped flags: pd__scope_link when it is linked to a flag,
- * pd__scope_unlink when its module leaves. Both do nothing for other cells. */
-void pd__scope_link(const pd_flag *flag, const pd__cell *cell);
-void pd__scope_unlink(const pd__cell *cell);
+/* The fields of a cell, for all cells of scoped flags: pd__scope_link_cell when it is linked to a
+ * flag, pd__scope_unlink_cell when its module leaves. Both do nothing for other cells. */
+void pd__scope_link_cell(const pd_flag *flag, const pd__cell *cell);
+void pd__scope_unlink_cell(const pd__cell *cell);
 
 /* Gives the flag's values in scopes to its new definition, if that allows them. */
-void pd__scopes_renew(pd_flag *flag);
+void pd__scopes_adopt_definition(pd_flag *flag);
 
 /* In the child of a fork, ends the scopes of other threads. */
 void pd__scopes_reset_in_child(void);
@@ -45,9 +45,9 @@ bool pd__scope_open(pd__changes *changes);
 
 /* Warns, once for each value of a scope, of an assignment at run time or by an override that the
  * scope hides from this thread, which makes it. */
-void pd__scope_warn_now(const pd_flag *flag, const pd_origin *origin);
+void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin);
 static inline void pd__scope_warn(const pd_flag *flag, const pd_origin *origin) {
-  if (flag->extended && flag->extra->scopes > 0) pd__scope_warn_now(flag, origin);
+  if (flag->extended && flag->extra->scopes > 0) pd__scope_warn_of_hidden(flag, origin);
 }
 
 #endif /* PD__SCOPE_H */

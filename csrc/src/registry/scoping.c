@@ -13,7 +13,7 @@ pd_status pd_scope_push(const pd_assignment *items, size_t count, const pd_origi
   pd__changes_begin(&changes, &operation, &report);
   changes.pushes = true;
   changes.scopes = true;
-  pd__changes_add_all(&changes, items, count, &place);
+  pd__changes_add_assignments(&changes, items, count, &place);
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) *out = changes.scope;
   return pd__operation_return(&operation, status);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "flag.h"
 #include "registry.h"
 
@@ -12,7 +13,7 @@ static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c 
 
 static char normalize_letter(char c) {
   if (c >= 'A' && c <= 'Z') return (char)(c + 'a' - 'A');
-  return c == '-' ? '_' : c;
+  return pd__normalize_dash(c);
 }
 
 /* By the Damerau-Levenshtein recurrence on three rows. */
@@ -74,7 +75,7 @@ typedef struct guess {
   unsigned best;        /* its edits; initially the first number that is too many */
 } guess;
 
-static void consider_name(guess *so_far, const char *name, size_t length, const char *known) {
+static void compare_known_name(guess *so_far, const char *name, size_t length, const char *known) {
   size_t whole = strlen(known);
   if (has_prefix(known, name, length)) { /* not if it is shorter: its NUL differs */
     so_far->prefixed = known;
@@ -93,10 +94,10 @@ static const char *find_nearest_name(const char *name, size_t length, bool bools
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
   if (length > PD_NAME_MAX) return NULL;
   for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (can_suggest(node, bools)) consider_name(&so_far, name, length, node->name);
+    if (can_suggest(node, bools)) compare_known_name(&so_far, name, length, node->name);
   }
   if (line && !is_builtin_option(name, length)) {
-    for (size_t i = 0; i < OPTIONS; i++) consider_name(&so_far, name, length, options[i]);
+    for (size_t i = 0; i < OPTIONS; i++) compare_known_name(&so_far, name, length, options[i]);
   }
   return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
@@ -151,19 +152,19 @@ bool pd__letter_is_sensitive(char letter) {
 }
 
 /* Returns whether a letter may stand alone on a command line: it is a bool, or -h. */
-static bool can_stand_alone(char letter, bool *is_flag) {
+static bool can_lack_value(char letter, bool *is_flag) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? find_letter_flag(letter) : NULL;
   *is_flag = node && pd__resolve_alias((pd_flag *)node)->defined;
-  return *is_flag ? flag && pd__def_stands_alone(pd__flag_def(flag)) : letter == 'h';
+  return *is_flag ? flag && pd__def_can_lack_value(pd__flag_def(flag)) : letter == 'h';
 }
 
 /* Suggests -v -q for -vq, if all letters are bools. One of them may be unknown. */
-static void suggest_apart(const char *letters, char out[PD__SUGGESTION_SIZE]) {
+static void suggest_separate_letters(const char *letters, char out[PD__SUGGESTION_SIZE]) {
   char apart[32] = "", unknown = '\0';
   bool is_flag, any = false;
   for (const char *at = letters; *at; at++) {
-    bool alone = can_stand_alone(*at, &is_flag);
+    bool alone = can_lack_value(*at, &is_flag);
     any |= is_flag;
     if (!alone && (is_flag || unknown || !is_letter(*at))) return;
     if (!alone) unknown = *at;
@@ -190,7 +191,7 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
     snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
              flag->name, text);
   } else {
-    suggest_apart(name, out);
+    suggest_separate_letters(name, out);
   }
 }
 
@@ -222,7 +223,7 @@ void pd__suggest_value(const pd_flag *flag, const char *text, char *const *argum
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");
     if (*joined) pd__append_format(out, PD__SUGGESTION_SIZE, ", as in --%s=%s", flag->name, joined);
-  } else if (pd__def_stands_alone(def) && !text) {
+  } else if (pd__def_can_lack_value(def) && !text) {
     snprintf(out, PD__SUGGESTION_SIZE, "; %s takes its value after =, as in --%s=%s",
              def->count ? "a flag that counts" : "a bool", flag->name, arguments[0]);
   }

@@ -63,15 +63,15 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
     best = change;
     rank = pd_source_rank(source);
   }
-  const pd__scoped *scoped = all->changes->scopes ? pd__scope_find(flag) : NULL;
+  const pd__scoped *scoped = all->changes->scopes ? pd__scope_find_value(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
-  for (size_t index = below ? count_temporary(flag) : 0; goes && pd__history_at(flag, index, out);
-       index++) {
+  for (size_t index = below ? count_temporary(flag) : 0;
+       goes && pd__history_describe_entry(flag, index, out); index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source) ||
-           pd__refusals_hide(&all->changes->refusals, flag, &out->origin);
+           pd__refusals_is_hidden(&all->changes->refusals, flag, &out->origin);
   }
   if (scoped && !best) {
-    out->value = pd__scoped_value(scoped);
+    out->value = pd__scoped_get_value(scoped);
     out->origin = scoped->origin;
     out->unset = scoped->unset;
   }
@@ -119,7 +119,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
     if (!target->flag->defined || target->flag->type != target->type) return;
   }
   /* The validator may wait for a thread that waits for the loader. */
-  if (hook->waits && pd__loader_is_entered()) {
+  if (hook->deferrable && pd__loader_is_entered()) {
     pd__report_fail(all->changes->report, PD_ERR_REFUSED,
                     "--%s: one of its validators can't be called in constructors and destructors, "
                     "while a module is loaded or unloaded",
@@ -131,7 +131,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
 
 static void collect_validators(validation *all) {
   const pd__changes *changes = all->changes;
-  pd__hook *added = changes->added ? pd__hook_find(changes->added) : NULL;
+  pd__hook *added = changes->added_validator ? pd__hook_find(changes->added_validator) : NULL;
   link_changes(all);
   all->round = ++last_round;
   all->added = pd__validators_added;
@@ -170,13 +170,13 @@ static void check_required(validation *all) {
 /* Adopt the values that modules have assigned to variables of flags that validators will see. */
 static void adopt_checked_flags(pd__changes *changes) {
   uint64_t round = ++last_round;
-  if (changes->ask_all) pd__adopt_all(changes->operation);
+  if (changes->ask_all) pd__flags_adopt_assigned(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
     const pd_flag *flag = changes->items[i].flag;
     for (pd__target *at = pd__hooks_first(flag); at; at = at->next) {
       for (size_t k = 0; at->hook->round != round && k < at->hook->count; k++) {
         pd_flag *other = at->hook->targets[k].flag;
-        if (other->assignable) pd__flag_adopt(changes->operation, other);
+        if (other->assignable) pd__flag_adopt_assigned(changes->operation, other);
       }
       at->hook->round = round;
     }
@@ -184,7 +184,7 @@ static void adopt_checked_flags(pd__changes *changes) {
 }
 
 /* Returns whether the validators have seen the values as they are now, and none was added. */
-static bool is_current(validation *all) {
+static bool is_validation_current(validation *all) {
   if (all->added != pd__validators_added) return false;
   link_changes(all);
   for (const pd__question *each = all->first; each; each = each->next) {
@@ -203,7 +203,7 @@ static bool is_current(validation *all) {
 
 /* Returns false if another round is needed, because values have changed or modules had to be
  * pinned. */
-static bool run_round(pd__changes *changes) {
+static bool run_validation_round(pd__changes *changes) {
   pd__arena *arena = &changes->operation->arena;
   validation all = {.changes = changes, .end = &all.first};
   all.previous = pd__arena_alloc(arena, changes->count * sizeof *all.previous);
@@ -216,7 +216,7 @@ static bool run_round(pd__changes *changes) {
   if (pinned && all.first) pd__questions_ask(changes->operation, all.first);
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
-  if (!pinned || !is_current(&all)) return false;
+  if (!pinned || !is_validation_current(&all)) return false;
   if (changes->yields && pd__questions_refuse(all.first, &changes->refusals, arena)) return false;
   if (changes->ask_all) check_required(&all);
   pd__questions_report(all.first, changes->report);
@@ -225,7 +225,7 @@ static bool run_round(pd__changes *changes) {
 
 void pd__validate_changes(pd__changes *changes) {
   for (int round = 0; round < ROUNDS; round++) {
-    if (run_round(changes)) return;
+    if (run_validation_round(changes)) return;
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "values kept changing while validators checked them");

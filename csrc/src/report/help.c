@@ -93,7 +93,7 @@ static pd__out *begin_note(help_page *help, const char *text) {
   return &help->scratch;
 }
 
-static void add_mark(help_page *help, pd__style style, const char *text) {
+static void add_attribute_note(help_page *help, pd__style style, const char *text) {
   begin_note(help, text);
   add_note(help, style);
 }
@@ -162,17 +162,17 @@ static void add_value_notes(help_page *help, const pd__row *row) {
 }
 
 /* Help doesn't show "hidden" and "sensitive", and shows "required" first. */
-static bool is_quiet_mark(const char *words) {
+static bool is_unshown_attribute(const char *words) {
   return !strcmp(words, "hidden") || !strcmp(words, "sensitive") || !strcmp(words, "required") ||
          !strcmp(words, "optional") || !strcmp(words, "multi") || !strcmp(words, "count");
 }
 
 #define ADD_MARK(name, words, about)                                                               \
-  if (info->name && !is_quiet_mark(words)) add_mark(help, PD__FAINT, "[" words);
+  if (info->name && !is_unshown_attribute(words)) add_attribute_note(help, PD__FAINT, "[" words);
 
 static void add_notes(help_page *help, const pd__row *row) {
   const pd_flag_info *info = &row->info;
-  if (info->required) add_mark(help, PD__WARNING, "[required");
+  if (info->required) add_attribute_note(help, PD__WARNING, "[required");
   /* Short lists of choices are shown in place of the value. */
   bool long_choices = strlen(info->choices) > WIDEST_CHOICES;
   if (long_choices || *info->metavar) add_items(help, info->choices, true);

@@ -23,8 +23,8 @@ static void add_name_list(pd__json *to, const char *key, const char *names) {
   }
 }
 
-static void add_place(pd__json *to, const pd_origin *origin) {
-  pd__json_add_optional(to, "place", pd__json_describe_place(to, origin));
+static void add_location(pd__json *to, const pd_origin *origin) {
+  pd__json_add_optional(to, "place", pd__json_describe_location(to, origin));
 }
 
 static void write_history_entry(pd__json *to, const pd_flag_info *info,
@@ -34,7 +34,7 @@ static void write_history_entry(pd__json *to, const pd_flag_info *info,
   pd__json_begin_member(to, "value");
   pd__json_write_entry(to, info, entry);
   pd__json_add_text(to, "source", pd_source_name(entry->origin.source));
-  add_place(to, &entry->origin);
+  add_location(to, &entry->origin);
   pd__json_add_bool(to, "replaced", entry->replaced);
   pd__json_close(to, "}");
 }
@@ -58,7 +58,7 @@ static void add_json_values(pd__json *to, const pd__row *row) {
   pd__json_begin_member(to, "default");
   pd__json_write_entry(to, info, &base);
   pd__json_add_text(to, "source", pd_source_name(row->entry.origin.source));
-  add_place(to, &row->entry.origin);
+  add_location(to, &row->entry.origin);
   add_bound(to, "min", info, info->min, type->min);
   add_bound(to, "max", info, info->max, type->max);
 }
@@ -90,7 +90,7 @@ static void write_json_flag(pd__json *to, const pd__rows *rows, const pd__row *r
 
 void pd__json_write(const pd__rows *rows, const pd_report_options *options, pd__out *out) {
   bool full = options->help->kind == PD_HELP_FULL;
-  pd__json to = {.out = out, .place = {.arena = out->arena}};
+  pd__json to = {.out = out, .location = {.arena = out->arena}};
   pd__json_open(&to, "{");
   pd__json_add_text(&to, "program", options->program);
   pd__json_begin_member(&to, "version");

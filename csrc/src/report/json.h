@@ -12,7 +12,7 @@ typedef struct pd__json {
   size_t depth; /* of those that are open */
   char *item;   /* room for an item of a list of values */
   size_t size;
-  pd__out place; /* scratch */
+  pd__out location; /* scratch */
 } pd__json;
 
 /* Opens or closes an object or array, with "{", "[", "}" or "]". */
@@ -47,6 +47,6 @@ void pd__json_write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_
 bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural);
 
 /* Returns "flags.conf:3", "argv[2]", or "" if there is no place. Valid until the next call. */
-const char *pd__json_describe_place(pd__json *to, const pd_origin *origin);
+const char *pd__json_describe_location(pd__json *to, const pd_origin *origin);
 
 #endif /* PD__JSON_H */

@@ -194,8 +194,8 @@ void pd__json_add_names(pd__json *to, const char *key, const char *names) {
   pd__json_close(to, "]");
 }
 
-const char *pd__json_describe_place(pd__json *to, const pd_origin *origin) {
-  pd__out *place = &to->place;
+const char *pd__json_describe_location(pd__json *to, const pd_origin *origin) {
+  pd__out *place = &to->location;
   pd__out_clear(place);
   if (origin->place && *origin->place) {
     pd__out_add_text(place, origin->place);

@@ -125,7 +125,7 @@ void pd__page_add_word(pd__page *page, pd__style style, const char *text, size_t
 
 /* Returns the end of the marker that begins an item of a list, such as "1.", "2)" or "-"; NULL if
  * the line is no item. */
-static const char *find_mark_end(const char *text) {
+static const char *find_list_marker_end(const char *text) {
   const char *end = text + strspn(text, "0123456789");
   bool marked = end > text ? *end == '.' || *end == ')' : *end == '-' || *end == '*' || *end == '+';
   if (!marked || (end[1] != ' ' && end[1] != '\t')) return NULL;
@@ -145,7 +145,7 @@ static const char *find_term_end(const char *text) {
  * item or the term that it explains. */
 static size_t measure_hanging_indent(const char *line) {
   const char *text = line + strspn(line, " \t");
-  const char *end = find_mark_end(text);
+  const char *end = find_list_marker_end(text);
   if (!end && text > line) end = find_term_end(text);
   size_t blanks = (size_t)(text - line), behind = end ? strspn(end, " \t") : 0;
   bool empty = !end || !end[behind] || strchr("\r\n", end[behind]);

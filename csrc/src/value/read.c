@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "../platform/platform.h"
 #include "unit.h"
 #include "value.h"
@@ -31,10 +32,7 @@ static pd_status read_digits(const char *text, unsigned base, uint64_t *out) {
   bool overflow = false;
   if (!*text) return PD_ERR_VALUE;
   for (*out = 0; *text; text++) {
-    unsigned digit = 16;
-    if (*text >= '0' && *text <= '9') digit = (unsigned)(*text - '0');
-    if (*text >= 'a' && *text <= 'f') digit = (unsigned)(*text - 'a') + 10;
-    if (*text >= 'A' && *text <= 'F') digit = (unsigned)(*text - 'A') + 10;
+    unsigned digit = pd__read_digit(*text);
     if (digit >= base) return PD_ERR_VALUE;
     overflow |= __builtin_mul_overflow(*out, base, out);
     overflow |= __builtin_add_overflow(*out, digit, out);

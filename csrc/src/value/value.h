@@ -146,7 +146,7 @@ size_t pd__list_next(const char **cursor);
 char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
 
 /* Returns true if the flag may stand without a value, and never takes the next token. */
-static inline bool pd__def_stands_alone(const pd_flag_def *def) {
+static inline bool pd__def_can_lack_value(const pd_flag_def *def) {
   return def->type == PD_TYPE_bool || def->count;
 }
 

@@ -35,7 +35,7 @@ export class FleetChange {
     this.form = el('form', { id: 'fleet-form', class: 'fleet-form', input: () => this.#edited(), submit: (event) => { event.preventDefault(); this.check(); } },
       el('h3', {}, 'Change flags of the fleet'), this.names, this.rows,
       el('div', { class: 'fleet-options' }, button('Another flag', () => this.#add('', '').focus(), { class: 'quiet small' }),
-        el('label', { class: 'chip' }, this.drops, 'take back what the fleet says')),
+        el('label', { class: 'chip' }, this.drops, 'clear the value of the fleet')),
       el('div', { class: 'fleet-options' }, field('For', this.scope), field('How long', this.time), this.own, field('At step', this.step)),
       field('Reason', this.reason),
       el('div', { class: 'actions' }, button('Cancel', () => this.close(), { class: 'quiet' }),

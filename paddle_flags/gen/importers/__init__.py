@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check import check
 from paddle_flags.gen.emit import to_trees, to_yaml
-from paddle_flags.gen.normal import normalise
+from paddle_flags.gen.normal import normalize
 from paddle_flags.gen.problems import GenerateError, Problems
-from paddle_flags.gen.read import Source, the_fields
+from paddle_flags.gen.read import Source, readers_of_fields
 from paddle_flags.gen.tree import Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Found:
     notes: list[str] = field(default_factory=list)
     """About what isn't in flags.yaml, and needn't be."""
 
-    def lose(self, place: Place, what: str, found: object, expected: str) -> None:
+    def report_loss(self, place: Place, what: str, found: object, expected: str) -> None:
         """Report what flags.yaml can't express; the flag itself is kept."""
         self.losses.add(place, what, found, expected)
 
@@ -47,7 +47,7 @@ class Found:
         self.losses.add(place, what, found, f"{expected}; it is left out")
 
 
-def settle(found: Found) -> dict[str, str]:
+def render_importable(found: Found) -> dict[str, str]:
     """Return the texts of the files; what the stages refuse is reported and left out.
 
     Raises GenerateError when the set itself is refused, as for its name.
@@ -57,7 +57,7 @@ def settle(found: Found) -> dict[str, str]:
         try:
             _run_stages(trees)
         except GenerateError as error:
-            _drop(found, error)
+            _drop_refused(found, error)
         else:
             return {name: to_yaml(tree) for name, tree in trees.items()}
 
@@ -67,10 +67,12 @@ def _run_stages(trees: dict[str, Any]) -> None:
     for tree in trees.values():
         _check_text(tree, problems)
     problems.stop()
-    reads: Any = {name: the_fields().read(name, tree, problems) for name, tree in trees.items()}
+    reads: Any = {
+        name: readers_of_fields().read(name, tree, problems) for name, tree in trees.items()
+    }
     problems.stop()
     source = Source({}, reads["flags"], reads.get("flags_compat"), reads.get("flags_version"))
-    check(normalise(source, problems), problems)
+    check(normalize(source, problems), problems)
     problems.stop()
 
 
@@ -84,7 +86,7 @@ def _check_text(node: Node, problems: Problems) -> None:
         _check_text(each, problems)
 
 
-def _drop(found: Found, error: GenerateError) -> None:
+def _drop_refused(found: Found, error: GenerateError) -> None:
     """Leave out what the problems are about; each knows the place of its record."""
     records = {id(each.at[""]): each for part in _PARTS for each in getattr(found.flags, part)}
     bad = {id(place): text for place, text in error.found if id(place) in records}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
 from paddle_flags.gen.model import Alias, Deprecated, Flag, FlagSet, Place
-from paddle_flags.gen.problems import near, shown
+from paddle_flags.gen.problems import shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _module(name: str, target: str) -> Any:
 def _parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser:
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if _is_parser(value) or callable(value)]
-        expected = f"a parser or a function that returns one{near(attribute, known)}"
+        expected = f"a parser or a function that returns one{suggest(attribute, known)}"
         message = f"{target}: found no '{attribute}', expected {expected}"
         raise FlagArgumentError(message)
     value = getattr(module, attribute)
@@ -105,19 +105,19 @@ class _Importer:
         for group in self._parser._action_groups:
             title = group.title if group.title not in _STANDARD else ""
             for action in group._group_actions:
-                self._take(action, title or "")
+                self._import_action(action, title or "")
         for group in self._parser._mutually_exclusive_groups:
             actions = group._group_actions
             words = ", ".join(_word(action) for action in actions)
             what = "a mutually exclusive group"
-            self._found.lose(self._place(actions[0]), words, what, "independent flags")
+            self._found.report_loss(self._place(actions[0]), words, what, "independent flags")
 
     def _place(self, action: Action) -> Place:
         known = (self._places.get(word) for word in [*action.option_strings, action.dest])
         place = next((each for each in known if each), self._found.flags.at[""])
         return Place(*place)  # every flag has its own
 
-    def _take(self, action: Action, category: str) -> None:
+    def _import_action(self, action: Action, category: str) -> None:
         kind = type(action).__name__
         if kind in ("_HelpAction", "_VersionAction"):  # every command line has these
             return
@@ -151,14 +151,18 @@ class _Importer:
         elif action.help:
             flag.help = self._parser._get_formatter()._expand_help(action).strip()
         if not flag.help:
-            self._found.lose(place, f"{flag.name}: help", "none", f"some; '{NO_HELP}' is written")
+            self._found.report_loss(
+                place, f"{flag.name}: help", "none", f"some; '{NO_HELP}' is written"
+            )
             flag.help = NO_HELP
         flag.attributes.sort()
         if getattr(action, "deprecated", False):
             flags = self._found.flags
             flags.version = flags.version or UNKNOWN_VERSION
             reason = "deprecated"
-            self._found.lose(place, f"{flag.name}: deprecated", "no version", "since when, and why")
+            self._found.report_loss(
+                place, f"{flag.name}: deprecated", "no version", "since when, and why"
+            )
             at = {"": Place(*place)}
             flags.deprecated.append(Deprecated(flag.name, flags.version, None, reason, at))
 
@@ -169,7 +173,7 @@ class _Importer:
         default = self._parser.get_default(action.dest)
         flag.default = bool(default)
         if not isinstance(default, bool):
-            self._lose_default(flag, default)
+            self._report_lost_default(flag, default)
         return True
 
     def _off_switch(self, flag: Flag, action: Action) -> bool:
@@ -177,7 +181,9 @@ class _Importer:
         dest = action.dest
         if flag.name not in (f"no{dest}", f"no_{dest}"):
             expected = f"--no{dest}, which turns '{dest}' off"
-            self._found.lose(flag.at[""], _word(action), "an option that stores False", expected)
+            self._found.report_loss(
+                flag.at[""], _word(action), "an option that stores False", expected
+            )
         if any(each.dest == dest for each in self._actions if each is not action):
             return False
         flag.name = dest
@@ -189,16 +195,16 @@ class _Importer:
         if kind is None or action.type is bool:
             said = getattr(action.type, "__name__", repr(action.type))
             why = "bool(), for which all text is true" if action.type is bool else f"{said}()"
-            self._found.lose(place, f"{word}: type", why, "a type; string is written")
+            self._found.report_loss(place, f"{word}: type", why, "a type; string is written")
         item = kind or "string"
         flag.type = item
         if self._is_list(action):
             flag.type, flag.items = "string", item
             how = f"nargs={action.nargs!r}" if action.nargs else type(action).__name__
-            self._found.lose(place, word, how, f"one value with commas, {word}=a,b")
+            self._found.report_loss(place, word, how, f"one value with commas, {word}=a,b")
         elif action.nargs == "?":
             what = f"nargs='?' with const={action.const!r}"
-            self._found.lose(place, word, what, "a value whenever the flag is used")
+            self._found.report_loss(place, word, what, "a value whenever the flag is used")
         default = self._parser.get_default(action.dest)
         flag.default = self._default(flag, action, default, item)
         self._choices(flag, action, item)
@@ -214,15 +220,15 @@ class _Importer:
             try:  # as parse_args does
                 default = self._parser._get_value(action, default)
             except argparse.ArgumentError:
-                self._lose_default(flag, default)
+                self._report_lost_default(flag, default)
         if flag.items:
             values = list(default) if isinstance(default, (list, tuple)) else []
             if default is not None and not isinstance(default, (list, tuple)):
-                self._lose_default(flag, default)
+                self._report_lost_default(flag, default)
             return [self._scalar(flag, each, item) for each in values]
         if default is None or default is argparse.SUPPRESS:
             if not action.required:
-                self._lose_default(flag, None)
+                self._report_lost_default(flag, None)
             return _EMPTY[item]
         return self._scalar(flag, default, item)
 
@@ -231,16 +237,16 @@ class _Importer:
         if isinstance(value, wanted) and not isinstance(value, bool):
             return float(value) if item == "double" else value
         if item == "string" and value is not None:
-            self._lose_default(flag, value, str(value))
+            self._report_lost_default(flag, value, str(value))
             return str(value)
-        self._lose_default(flag, value)
+        self._report_lost_default(flag, value)
         return _EMPTY[item]
 
-    def _lose_default(self, flag: Flag, value: Any, instead: Any = None) -> None:
+    def _report_lost_default(self, flag: Flag, value: Any, instead: Any = None) -> None:
         written = _EMPTY[flag.items or flag.type] if instead is None else instead
         found = "no default" if value is None else shown(str(value))
         expected = f"a value; {shown(written)} is written"
-        self._found.lose(flag.at[""], f"{flag.name}: default", found, expected)
+        self._found.report_loss(flag.at[""], f"{flag.name}: default", found, expected)
 
     def _choices(self, flag: Flag, action: Action, item: str) -> None:
         choices = action.choices

@@ -6,29 +6,32 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags._doctor.bridges import bridge_of, bridged_flags, is_built_in
-from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags._doctor.variables import variables_in
 from paddle_flags.gen.model import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from paddle_flags._doctor.binary import Binary
+    from paddle_flags._doctor.libraries import Loaded
     from paddle_flags.gen.importers import Found
 
 
-def report_foreign(path: str, before: Collection[str], found: Found) -> None:
+def report_foreign(
+    path: str, before: Collection[str], loaded: Sequence[Loaded], found: Found
+) -> None:
     """Report the flags of other libraries in a plugin, and bridged ones that came with it.
 
     Bridged flags are flags here without flags.yaml, so these are notes; others are losses.
-    `before` has the files that were in the process before the plugin was loaded.
+    `before` has the files that were in the process before the plugin was loaded, `loaded` those
+    that are in it now.
     """
     bridged = bridged_flags()
     own = os.path.realpath(path)
     taken: dict[tuple[str, str], set[str]] = {}
     others: dict[str, set[str]] = {}
     binaries: dict[str, Binary] = {}
-    for each in variables_in(loaded_binaries()):
+    for each in variables_in(loaded):
         library, file = each.variable.origin, each.binary.path
         name = bridged.name_of(each)
         if name in {flag.name for flag in each.binary.flags}:
@@ -46,7 +49,9 @@ def report_foreign(path: str, before: Collection[str], found: Found) -> None:
         )
     for library, names in sorted(others.items()):
         expected = f"flags of paddle_flags{_cure(bridge_of(binaries[library], library))}"
-        found.lose(Place(path, 1, 1), "", _listed(names, library), f"{expected}; they are left out")
+        found.report_loss(
+            Place(path, 1, 1), "", _listed(names, library), f"{expected}; they are left out"
+        )
 
 
 def _listed(names: Collection[str], library: str) -> str:

@@ -13,7 +13,7 @@ from paddle_flags.errors import FlagFileError
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.importers.texts import from_text
 from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place
-from paddle_flags.gen.problems import GenerateError, near, one_of, shown
+from paddle_flags.gen.problems import GenerateError, one_of, shown, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,25 +88,25 @@ def from_xml(data: bytes, where: str, name: str | None, version: str) -> Found:
     stem = re.sub(r"\W", "_", os.path.basename(program).partition(".")[0])
     found = Found(FlagSet(name or stem, version, at={"": Place(where, 1, 1)}))
     for element in root.iter("flag"):
-        said = {each.tag: each.text or "" for each in element}
-        if not _OF_GFLAGS.fullmatch(said.get("file", "")):
-            _take(said, where, found)
+        fields = {each.tag: each.text or "" for each in element}
+        if not _OF_GFLAGS.fullmatch(fields.get("file", "")):
+            _import_flag(fields, where, found)
     return found
 
 
-def _take(said: dict[str, str], where: str, found: Found) -> None:
-    place = Place(said.get("file") or where, 1, 1)
-    name, kind, default = (said.get(key, "") for key in ("name", "type", "default"))
+def _import_flag(fields: dict[str, str], where: str, found: Found) -> None:
+    place = Place(fields.get("file") or where, 1, 1)
+    name, kind, default = (fields.get(key, "") for key in ("name", "type", "default"))
     if kind not in TYPES:
-        hint = near(kind, TYPES)
+        hint = suggest(kind, TYPES)
         found.leave_out(place, f"{name}: type", shown(kind), one_of(TYPES) + hint)
         return
     if default == REDACTED:
         found.leave_out(place, f"{name}: default", "a hidden value", "a visible value")
         return
-    meaning = said.get("meaning", "").strip()
+    meaning = fields.get("meaning", "").strip()
     if not meaning:
-        found.lose(place, f"{name}: help", "none", f"some; '{NO_HELP}' is written")
+        found.report_loss(place, f"{name}: help", "none", f"some; '{NO_HELP}' is written")
     value: Any = from_text(default, kind)
     text = meaning or NO_HELP
     flag = Flag(name, kind, None, value, text, None, None, [], None, "", [], "", "", {"": place})

@@ -13,7 +13,6 @@ from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags._native import ffi, lib
 from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.foreign import report_foreign
-from paddle_flags.gen.importers.plugin_record import definitions
 from paddle_flags.gen.importers.texts import advice, from_text
 from paddle_flags.gen.model import (
     ATTRIBUTES,
@@ -28,7 +27,10 @@ from paddle_flags.gen.model import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from paddle_flags import Flag as Live
+    from paddle_flags._doctor.libraries import Loaded
 
 _SCHEMA = re.compile(r"(\w+)_schema_[0-9a-f]{16}")  # the generator's own flag
 _RETIRED = re.compile(r"Retired in ([0-9]+\.[0-9]+\.[0-9]+): ")
@@ -36,7 +38,7 @@ _RETIRED = re.compile(r"Retired in ([0-9]+\.[0-9]+\.[0-9]+): ")
 
 def import_plugin(path: str, name: str | None, version: str) -> Found:
     """Load a plugin and return its flags; raises FlagError if it can't be loaded."""
-    before = {each.binary.path for each in loaded_binaries()}
+    before = loaded_binaries()
     plugin = load_plugin(path)
     lives = list(plugin.flags.values())
     generated = [match[1] for match in map(_schema, lives) if match]
@@ -45,14 +47,28 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
     found = Found(FlagSet(chosen, version, at={"": Place(plugin.path, 1, 1)}))
     for live in lives:
         if not _schema(live):
-            _take(live, found)
-    for definition in definitions(plugin.path):
-        _take_definition(definition, found)
-    report_foreign(plugin.path, before, found)
+            _import_flag(live, found)
+    loaded = loaded_binaries()
+    own = [each for each in loaded if os.path.realpath(each.binary.path) == plugin.path]
+    for each in own:
+        found.notes += [f"{note}; imports are left out" for note in each.binary.notes]
+        for definition in _definitions(each):
+            _import_definition(definition, found)
+    report_foreign(plugin.path, {each.binary.path for each in before}, loaded, found)
     return found
 
 
-def _take_definition(definition: Any, found: Found) -> None:
+def _definitions(loaded: Loaded) -> Iterator[Any]:
+    """Return the `pd_flag_def *` of a loaded file: the registry lists no undefined imports."""
+    binary = loaded.binary
+    address = loaded.start - binary.origin + binary.list_address
+    listed = ffi.cast("pd_flag_def **", address)
+    for index in range(binary.definitions or 0):
+        if listed[index]:
+            yield listed[index]
+
+
+def _import_definition(definition: Any, found: Found) -> None:
     """Import what the registry doesn't list: imports, and functions of the plugin."""
     name = to_text(definition.name)
     place = Place(to_text(definition.file) or str(found.flags.at[""].file), definition.line or 1, 1)
@@ -66,9 +82,11 @@ def _take_definition(definition: Any, found: Found) -> None:
     ):  # the registry doesn't expose functions
         return
     if definition.validate:
-        found.lose(place, name, "a validator", "a range or choices")
+        found.report_loss(place, name, "a validator", "a range or choices")
     if definition.watch:
-        found.lose(place, name, "a watcher", "implied values, which can't be read from a plugin")
+        found.report_loss(
+            place, name, "a watcher", "implied values, which can't be read from a plugin"
+        )
 
 
 def _schema(live: Live[Any]) -> re.Match[str] | None:
@@ -80,7 +98,7 @@ def _place(live: Live[Any]) -> Place:
     return Place(live.file or live.module, live.line or 1, 1)
 
 
-def _take(live: Live[Any], found: Found) -> None:
+def _import_flag(live: Live[Any], found: Found) -> None:
     place, flags = _place(live), found.flags
     if live.retired is not None:
         flags.retired.append(_retired(live, place, found))
@@ -102,7 +120,9 @@ def _version(found: Found, place: Place, what: str) -> str:
     """Return the version to write for one that a plugin doesn't record."""
     found.flags.version = found.flags.version or UNKNOWN_VERSION
     version = found.flags.version
-    found.lose(place, what, "no version", f"the version of this change; {version} is written")
+    found.report_loss(
+        place, what, "no version", f"the version of this change; {version} is written"
+    )
     return version
 
 
@@ -115,7 +135,7 @@ def _retired(live: Live[Any], place: Place, found: Found) -> Retired:
 
 def _flag(live: Live[Any], place: Place, found: Found) -> Flag:
     if not live.help.strip():
-        found.lose(place, f"{live.name}: help", "none", f"some; '{NO_HELP}' is written")
+        found.report_loss(place, f"{live.name}: help", "none", f"some; '{NO_HELP}' is written")
     default: Any = live.default
     kind = live.items or live.type
     unit = live.unit if not live.items else None

@@ -1,11 +1,11 @@
 /* Finds the file, line and module of running Python code, as the library takes them. */
 #include "fast.h"
 
-const char *fast_stored(fast_state *state, PyObject *text) {
+const char *fast_store_name(fast_state *state, PyObject *text) {
   const char *found;
   if (!PyUnicode_CheckExact(text)) return NULL;
-  PyObject *bytes = fast_get(state->places, text);
-  if (!bytes) bytes = fast_set_default(state->places, text, fast_to_bytes(text, &found));
+  PyObject *bytes = fast_dict_get(state->places, text);
+  if (!bytes) bytes = fast_dict_set_default(state->places, text, fast_encode_text(text, &found));
   if (!bytes) {
     PyErr_Clear();
     return NULL;
@@ -15,11 +15,12 @@ const char *fast_stored(fast_state *state, PyObject *text) {
   return found;
 }
 
-bool fast_place(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line) {
+bool fast_find_location(fast_state *state, PyFrameObject *frame, const char **file,
+                        uint32_t *line) {
   PyObject *code = (PyObject *)PyFrame_GetCode(frame);
   PyObject *name = PyObject_GetAttr(code, state->co_filename);
   Py_DECREF(code);
-  *file = name ? fast_stored(state, name) : NULL;
+  *file = name ? fast_store_name(state, name) : NULL;
   Py_XDECREF(name);
   PyErr_Clear();
   int number = PyFrame_GetLineNumber(frame);
@@ -27,13 +28,13 @@ bool fast_place(fast_state *state, PyFrameObject *frame, const char **file, uint
   return *file != NULL;
 }
 
-bool fast_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out) {
+bool fast_find_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out) {
   PyObject *globals = PyObject_GetAttr((PyObject *)frame, state->f_globals);
-  PyObject *name = globals ? fast_get(globals, state->dunder_name) : NULL;
+  PyObject *name = globals ? fast_dict_get(globals, state->dunder_name) : NULL;
   *out = NULL;
   if (name && PyUnicode_CheckExact(name)) {
     bool is_program = PyUnicode_CompareWithASCIIString(name, "__main__") == 0;
-    *out = is_program ? file : fast_stored(state, name);
+    *out = is_program ? file : fast_store_name(state, name);
   }
   Py_XDECREF(name);
   Py_XDECREF(globals);

@@ -24,16 +24,16 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
   pd__draft *draft = pd__draft_of_flag(stage, flag);
   out->flag = draft ? draft->flag : flag;
   out->generation = pd__flag_generation(out->flag);
-  if (draft) out->entry = draft->now;
+  if (draft) out->entry = draft->current_entry;
   bool replaced = !draft;
-  for (size_t i = 0; replaced && pd__history_at(flag, i, &out->entry); i++) {
-    replaced =
-        out->entry.replaced || pd__refusals_hide(&stage->plan->refused, flag, &out->entry.origin);
+  for (size_t i = 0; replaced && pd__history_describe_entry(flag, i, &out->entry); i++) {
+    replaced = out->entry.replaced ||
+               pd__refusals_is_hidden(&stage->plan->refused, flag, &out->entry.origin);
   }
 }
 
 /* Returns whether the validator is asked: all its flags are defined, or will be. */
-static bool is_asked(pd__stage *stage, const pd__hook *hook) {
+static bool is_hook_asked(pd__stage *stage, const pd__hook *hook) {
   pd_flag *flag;
   pd_type type;
   for (size_t i = 0; i < stage->hooks_count; i++) {
@@ -47,8 +47,8 @@ static bool is_asked(pd__stage *stage, const pd__hook *hook) {
   return true;
 }
 
-static pd__question *ask_definition(pd__stage *stage, pd__draft *draft,
-                                    const pd_flag_entry *proposed) {
+static pd__question *make_definition_question(pd__stage *stage, pd__draft *draft,
+                                              const pd_flag_entry *proposed) {
   const pd_flag_def *def = draft->cell.def;
   pd__handler call = {(pd__function *)def->validate, def->context, pd__cell_module(&draft->cell)};
   pd__question *made = pd__question_new(stage->operation, NULL, call, 1);
@@ -62,12 +62,12 @@ static pd__question *ask_definition(pd__stage *stage, pd__draft *draft,
   return made;
 }
 
-static pd__question *ask_hook(pd__stage *stage, pd__draft *draft, pd__hook *hook,
-                              const pd_flag_entry *proposed) {
+static pd__question *make_hook_question(pd__stage *stage, pd__draft *draft, pd__hook *hook,
+                                        const pd_flag_entry *proposed) {
   pd__question *made = pd__question_of_hook(stage->operation, hook);
   for (size_t i = 0; made && i < made->count; i++) {
     pd__subject *subject = &made->subjects[i];
-    pd__flag_adopt(stage->operation, subject->flag);
+    pd__flag_adopt_assigned(stage->operation, subject->flag);
     describe_subject(stage, subject->flag, subject);
     if (subject->flag == draft->flag) subject->entry = *proposed;
   }
@@ -90,7 +90,7 @@ static bool is_same_question(const pd__question *a, const pd__question *b) {
   return same;
 }
 
-static void add_unasked(pd__stage *stage, pd__question *question) {
+static void add_unasked_question(pd__stage *stage, pd__question *question) {
   question->next = NULL;
   *stage->plan->questions_end = question;
   stage->plan->questions_end = &question->next;
@@ -98,7 +98,7 @@ static void add_unasked(pd__stage *stage, pd__question *question) {
 
 /* Returns the question, or the same one of an earlier plan. The flags that it is about are those of
  * this plan. */
-static pd__question *find_asked(pd__known *known, pd__question *made) {
+static pd__question *find_asked_question(pd__known *known, pd__question *made) {
   pd__question *each = known->questions;
   while (each && !is_same_question(each, made)) each = each->following;
   if (each) {
@@ -111,20 +111,20 @@ static pd__question *find_asked(pd__known *known, pd__question *made) {
   return each ? each : made;
 }
 
-static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
-                               pd__verdict so_far) {
+static pd__verdict add_question_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
+                                        pd__verdict so_far) {
   if (!made) {
     pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
-  pd__question *asked = find_asked(draft->known, made);
+  pd__question *asked = find_asked_question(draft->known, made);
   if (!asked->answered && stage->plan->rounds >= ROUNDS) {
     pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
                     "values kept changing while validators checked them");
     return PD__REJECTED;
   }
   if (!asked->answered) {
-    add_unasked(stage, asked);
+    add_unasked_question(stage, asked);
     return so_far == PD__REJECTED ? so_far : PD__UNANSWERED;
   }
   if (asked->accepted) return so_far;
@@ -134,15 +134,17 @@ static pd__verdict add_verdict(pd__stage *stage, pd__draft *draft, pd__question 
   return PD__REJECTED;
 }
 
-pd__verdict pd__draft_judge(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed) {
+pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag_entry *proposed) {
   pd__verdict verdict = PD__ACCEPTED;
   const pd_flag_def *def = draft->cell.def;
   if (def->validate && !def->retired) {
-    verdict = add_verdict(stage, draft, ask_definition(stage, draft, proposed), verdict);
+    verdict = add_question_verdict(stage, draft, make_definition_question(stage, draft, proposed),
+                                   verdict);
   }
   for (pd__validator_walk walk = {0}; pd__validators_next(&walk, draft->node);) {
-    if (!is_asked(stage, walk.hook)) continue;
-    verdict = add_verdict(stage, draft, ask_hook(stage, draft, walk.hook, proposed), verdict);
+    if (!is_hook_asked(stage, walk.hook)) continue;
+    verdict = add_question_verdict(stage, draft,
+                                   make_hook_question(stage, draft, walk.hook, proposed), verdict);
   }
   return verdict;
 }

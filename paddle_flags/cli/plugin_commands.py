@@ -1,0 +1,261 @@
+"""The commands that load plugins and set their flags: run, list, explain, impls, stubs, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from paddle_flags import errors
+from paddle_flags._core.plugin import plugin_parts
+from paddle_flags._core.registry import FLAGS
+from paddle_flags._op.operation import op, ops
+from paddle_flags._report.explain import explain
+from paddle_flags._report.facts import one_line
+from paddle_flags._report.impls import as_data, details, overview
+from paddle_flags._report.listing import LISTINGS, listing
+from paddle_flags._report.stubs import stub_text
+from paddle_flags.cli import run
+from paddle_flags.cli.options import (
+    NO_ARGUMENT,
+    PROGRAM,
+    SECRET,
+    argument_errors,
+    check_name,
+    load,
+    may_be_secret,
+    set_flags,
+    value_suggestion,
+)
+from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.parser import one_of, switch, value, values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from paddle_flags.cli.line import Line
+    from paddle_flags.cli.options import Action
+    from paddle_flags.cli.parser import Parser
+
+
+_COMMON = (
+    "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]",
+    "[--env-ignore-empty] [--env-files] [--env-flags VARIABLE]",
+)
+_PLUGINS = values("FILE", "load a shared library; NAMESPACE=FILE loads it in a namespace")
+_MODULES = {"-m": values("MODULE", "import a Python module that defines flags", dest="module")}
+_VALUES = {
+    "--config": values("FILE", "read a configuration file: TOML, YAML, JSON or a flagfile"),
+    "--env-prefix": value("PREFIX", "read flags from environment variables named PREFIX<flag>"),
+    "--env-ignore-empty": switch("treat an empty variable as one that is not set"),
+    "--env-files": switch("let PREFIX<flag>_FILE name a file with the value"),
+    "--env-flags": value(
+        "VARIABLE",
+        "read flags from this variable, written --name=value and separated by blanks",
+    ),
+}
+
+
+class PluginCommand(NamedTuple):
+    """A command that loads plugins and takes their flags."""
+
+    summary: str
+    use: str
+    example: str
+    prepare: Callable[[Parser, argparse.Namespace, Line], Action]
+    """Sets the flags and finds what is to be done; what it returns does that."""
+    modules: bool = False
+    """Whether it also imports modules."""
+    options: Mapping[str, dict[str, Any]] = {}
+    order: str = "Options, flags and names may come in any order."
+
+    def add(self, main_parser: Parser, name: str) -> Parser:
+        """Add the command to a command line, and return its parser."""
+        indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
+        use = " ".join(["[-m MODULE]..."] * self.modules + [self.use] * bool(self.use))
+        parser = main_parser.add_command(
+            name,
+            self.summary,
+            usage=f"{PROGRAM} {name} " + indent.join([*_COMMON, *use.splitlines()]),
+            epilog=f"{self.order}\n\nexample:\n  {PROGRAM} {self.example}",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        modules = _MODULES if self.modules else {}
+        parser.add_options({"-p --plugin": _PLUGINS, **modules, **_VALUES, **self.options})
+        return parser
+
+
+def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    rest = set_flags(parser, options, line)
+    if rest:
+        raise errors.FlagArgumentError(_unexpected(rest[0], line))
+    left_out: dict[str, str] = {}
+    text = listing(options.format, program=PROGRAM, all=options.all, left_out=left_out)
+
+    def act() -> None:
+        print_text(text)
+        for name, why in left_out.items():
+            print_error(f"{PROGRAM}: left out: {one_line(name)} {why}")
+
+    return act
+
+
+def _unexpected(argument: str, line: Line) -> str:
+    """Return what is wrong with a line that has an argument."""
+    error = argument_errors(line.rest)[0]
+    if error.startswith("argv["):  # it may be a part of a secret
+        return error
+    suggestion = error.rpartition(NO_ARGUMENT)[2]
+    if argument and not suggestion:
+        suggestion = f"; to load a plugin, use -p {argument}"
+    return f"unexpected argument {argument or repr(argument)}{suggestion}"
+
+
+def _prepare_explain(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    rest = set_flags(parser, options, line)
+    if len(rest) != 1:
+        message = f"expected the name of one flag, not {len(rest)} arguments"
+        raise errors.FlagArgumentError(message + value_suggestion(line.rest))
+    try:
+        if not may_be_secret(line.rest):
+            check_name(rest[0], line, is_known=rest[0] in FLAGS)
+        text = explain(rest[0])
+    except errors.UndefinedFlagError:
+        if not may_be_secret(line.rest):
+            raise
+        message = f"expected the name of a flag; the argument {SECRET}"
+        raise errors.FlagArgumentError(message) from None
+    return lambda: print_text(text)
+
+
+def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    rest = set_flags(parser, options, line)
+    if len(rest) > 1:
+        message = f"expected the name of one operation, not {len(rest)} arguments"
+        raise errors.FlagArgumentError(message + value_suggestion(line.rest))
+    if rest:
+        check_name(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
+    found = [op(rest[0])] if rest else list(ops())
+    if options.json:
+        text = json.dumps(as_data(found), indent=2)
+    else:
+        text = details(found[0]) if rest else overview(found)
+    return lambda: print_text(text)
+
+
+def _prepare_stubs(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    rest = set_flags(parser, options, line)
+    if rest:
+        message = f"unexpected argument {rest[0]}; to load a plugin, use -p {rest[0]}"
+        raise errors.FlagArgumentError(message)
+    names = [os.path.basename(plugin) for plugin in options.plugin] + options.module
+    if not names:
+        message = "expected a plugin or a module whose flags to write: -p FILE or -m MODULE"
+        raise errors.FlagArgumentError(message)
+    words = [word for plugin in options.plugin for word in ("-p", plugin)]
+    words += [word for module in options.module for word in ("-m", module)]
+    text = stub_text(", ".join(names), shlex.join([*PROGRAM.split(), "stubs", *words]))
+    return lambda: print_text(text.removesuffix("\n"))
+
+
+def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    """Load the plugins, too: the report includes what goes wrong in that."""
+    from paddle_flags._doctor.examine import examine
+    from paddle_flags._doctor.read import check_is_file
+    from paddle_flags._doctor.text import to_lines
+
+    refused: list[errors.FlagError] = []
+    refused_files: list[str] = []
+    for plugin in options.plugin:
+        path = plugin_parts(plugin)[1]
+        try:
+            if os.path.exists(path):  # a loader searches for others
+                check_is_file(path)
+            load(plugin)
+        except errors.FlagError as error:
+            refused.append(error)
+            refused_files.append(path)
+    files = set_flags(parser, options, line, allow_pending=True)
+    report = examine(files, refused, refused_files, options.env_prefix)
+
+    def act() -> None:
+        print_text(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
+        if report["problems"]:
+            sys.exit(1)
+
+    return act
+
+
+COMMANDS = {
+    "run": PluginCommand(
+        "run a script or module with plugins loaded and flags set; without one, list the flags",
+        "[--show] [--explain NAME]... [--allow-pending] [--flag=value]...\n"
+        "[SCRIPT | -m MODULE] [ARGUMENT]...",
+        "run -p libalpha.so --alpha_level=9 train.py data.txt",
+        run.prepare,
+        options={
+            "--show": switch("list the flags when the program ends"),
+            "--explain": values("NAME", "when the program ends, print why this flag has its value"),
+            "--allow-pending": switch(
+                "keep values for flags that the program or its plugins define later"
+            ),
+        },
+        order="Options and flags may come in any order before SCRIPT or -m MODULE.\n"
+        "What follows is passed to the program.",
+    ),
+    "list": PluginCommand(
+        "list all flags",
+        "[--all] [--format FORMAT] [--flag=value]...",
+        "list -p libalpha.so --alpha_level=9",
+        _prepare_list,
+        modules=True,
+        options={
+            "--format": value(
+                "FORMAT",
+                f"write {', '.join(LISTINGS)}; the default is %(default)s",
+                type=one_of(LISTINGS),
+                default="table",
+            ),
+            "--long": {
+                "dest": "format",
+                "action": "store_const",
+                "const": "text",
+                "help": "show the help of each flag; short for --format=text",
+            },
+            "--all": switch(
+                "include hidden flags; in formats that can be loaded again, include defaults"
+            ),
+        },
+    ),
+    "explain": PluginCommand(
+        "describe a flag and where its value comes from",
+        "[--flag=value]... NAME",
+        "explain alpha_level -p libalpha.so --config app.toml",
+        _prepare_explain,
+        modules=True,
+    ),
+    "impls": PluginCommand(
+        "list operations, and show which implementation runs",
+        "[--json] [--flag=value]... [NAME]",
+        "impls pow -p libpow.so --impl.pow=fast,*",
+        _prepare_impls,
+        options={"--json": switch("write JSON")},
+    ),
+    "stubs": PluginCommand(
+        "write a type stub of all flags, for mypy, pyright and editors",
+        "",
+        "stubs -p libalpha.so > flags.pyi",
+        _prepare_stubs,
+        modules=True,
+    ),
+    "doctor": PluginCommand(
+        "check plugins, files and the process; exit with 1 if there are problems",
+        "[--json] [--flag=value]... [FILE]...",
+        "doctor -p libalpha.so libbeta.so",
+        _prepare_doctor,
+        options={"--json": switch("write the report as JSON")},
+    ),
+}
