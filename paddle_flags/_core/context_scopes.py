@@ -25,6 +25,7 @@ def _watch_contexts() -> bool:
     import ctypes
     from contextvars import Context, ContextVar
 
+    # The stable ABI lacks these functions, so the extension module gets their addresses.
     addresses = [ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value or 0 for name in _NEEDS]
     variable: ContextVar[object] = ContextVar("paddle_flags scopes")
     scopes_follow(variable, lambda: Context().run(int), *addresses)

@@ -67,7 +67,7 @@ CALLED.add(_Converter.answer.__code__)
 
 
 def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
-    """Give a `pd_flag_def *` its Type, and a converter if it is of text; return what `drop` takes.
+    """Give a `pd_flag_def *` its Type, and a converter if it is of text; return its context.
 
     Once the library has the definition, call `replace_types`.
     """

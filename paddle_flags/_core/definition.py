@@ -73,6 +73,7 @@ class Definition:
         self.set_text("name", name)
 
     def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+        # C borrows the text until the definition is registered.
         kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
         self._kept.append(kept)
         return kept

@@ -22,6 +22,7 @@ class WrappedExecutor(Executor):
         if not isinstance(executor, Executor):
             message = f"wrap_executor: expected an Executor, not {kind.__name__}"
             raise FlagTypeError(message)
+        # By name, as their modules are not imported just to compare classes.
         if any(each.__name__ in _ELSEWHERE for each in kind.__mro__):
             message = (
                 f"wrap_executor: {kind.__name__} runs functions where scopes of this process "
@@ -33,6 +34,7 @@ class WrappedExecutor(Executor):
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Submit the function with the scopes of this thread."""
+        # Captured here, on the thread that submits.
         return self._executor.submit(capture().run, fn, *args, **kwargs)
 
     def shutdown(self, *args: Any, **kwargs: Any) -> None:

@@ -30,6 +30,7 @@ class FlagDefinition(FlagBase[T]):
         """False while the plugin that defined the flag is unloaded, and after `undefine`."""
         if self._state is not None:
             return self._state != 0
+        # The size says which fields this build knows; an older host fills fewer.
         info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
         return bool(lib.pd_flag_get_info(self.handle, info, ffi.NULL) == lib.PD_OK)
 

@@ -88,6 +88,7 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 def _prune(error: BaseException, traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback without our frames; also prune that of the cause."""
+    # The cause has a traceback of its own, which Python prints as well.
     cause = error.__cause__
     if cause is not None:
         cause.__traceback__ = without_ours(cause.__traceback__)

@@ -73,6 +73,7 @@ def _entries(handle: Any) -> Iterator[Any]:
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
     for index in count():
+        # The history has no length, as it may change between two calls: its end is an error.
         status = lib.pd_flag_get_entry(handle, index, entry, err)
         if status == lib.PD_ERR_ARGUMENT:
             return
@@ -96,6 +97,7 @@ def _history_of(handle: Any) -> list[FlagEntry]:
 
 def flagfiles_of_line() -> list[str]:
     """Return the flagfiles of the command line from which flags have values."""
+    # A dictionary, which keeps the order, unlike a set.
     found: dict[str, None] = {}
     handle = lib.pd_flag_next(ffi.NULL)
     while handle != ffi.NULL:
@@ -110,4 +112,5 @@ def flagfiles_of_line() -> list[str]:
 
 def began_unset(handle: Any) -> bool:
     """Return whether the default in the definition of a `pd_flag *` stands for no value."""
+    # The default of the definition is always the last.
     return bool([entry.unset for entry in _entries(handle)][-1])

@@ -40,5 +40,6 @@ def forget_hook(number: int) -> None:
 
 def hooks_of(flag: Flag[Any], module: str | None = None) -> list[int]:
     """Return the numbers of the hooks of a flag: all, or those that a module has added."""
+    # A copy: hooks may be added on another thread meanwhile.
     found = list(_by_flag.get(flag._address, {}).items())
     return [number for number, added_by in found if module in (None, added_by)]

@@ -54,6 +54,7 @@ class _ImpliedOverride(override):
 
     def __init__(self, sets: Mapping[str, object], flag: Flag[Any]) -> None:
         super().__init__(sets)
+        # The place is shown in messages, so a secret must not be in it.
         value = "" if flag.sensitive else f"={flag.text}"
         self._where = f"implied by --{flag.name}{value}", 0
         self._cause = _causes[self._where[0]] = _cause(flag)

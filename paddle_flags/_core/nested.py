@@ -36,6 +36,7 @@ def nested_type(make: Make, metavar: str) -> Type[Any]:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # json.loads would silently let the last of equal keys win.
     found = dict(pairs)
     if len(found) < len(pairs):
         message = "a key occurs twice"
@@ -72,6 +73,7 @@ def scalar_maker(kind: Type[Any]) -> Make:
     """Return what makes a bool, a number or text."""
 
     def make(value: Any) -> Any:
+        # bool is a subclass of int: True is no number here.
         is_exact = isinstance(value, bool) == (kind.python is bool)
         if kind.python is float and isinstance(value, int) and is_exact:
             value = float(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+# realpath: build systems compare paths, and installs may be symbolic links.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 

@@ -32,6 +32,7 @@ def drop_pending(name: str) -> None:
     made = ffi.new("pd_flag_def *")
     lib.pd_flag_def_init(made, ffi.sizeof("pd_flag_def"), lib.PD_TYPE_string)
     made.name, made.help, made.default_value.str = text, empty, empty
+    # C drops a pending value only for a definition that takes it, so one is made and undone.
     handle = ffi.new("pd_flag **")
     call_holding(lib.pd_flag_register, made, handle, ffi.NULL)
     if handle[0]:
@@ -98,6 +99,7 @@ def _remove_table(start: str) -> list[tuple[str, Any]]:
 
 def _last_place(every: Iterable[list[Any]]) -> Any:
     """Return the file that was read last: values of one name are in the order of arrival."""
+    # Nothing says in which order files were read; values of one name do for their files.
     places = [[info.origin.place for info in found] for found in every]
     older = {one for found in places for one, other in itertools.pairwise(found) if one != other}
     known = [place for found in places for place in found]

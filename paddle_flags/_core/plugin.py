@@ -105,6 +105,7 @@ class Plugin:
         err = new_error()
         check_status(unload(_address(self._handle), _address(err)), err)
         self._loaded = False
+        # Asked before hooks run below, which may load the library again.
         has_left = not _info(self._handle).present
         raise_deferred(has_left)
         return has_left
@@ -159,6 +160,7 @@ _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 def plugin_parts(plugin: str) -> tuple[str, str]:
     """Return namespace and path of FILE or NAMESPACE=FILE."""
+    # A file whose own name has an = is that file.
     parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
     return (parts[1], parts[2]) if parts else ("", plugin)
 
@@ -178,6 +180,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     errors = ErrorList()
     name_space = to_argument("namespace", namespace)
     status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
+    # A rejected value leaves the library loaded: then there are both a plugin and an error.
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
         raise_deferred(plugin)

@@ -80,8 +80,10 @@ def redefine(
     again = old is not None and _runs_again(old, frame)
     if (not asked and not again) or is_shared(pointer):
         return None
+    # The code of the module adds its hooks again; those of other modules stay.
     hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
+        # After a reload, the old definitions belong to variables that no longer exist.
         saved_definitions.discard_of_module(_module_of(old))
     elif old is not None:
         saved_definitions.save_definition(old)
@@ -92,8 +94,10 @@ def redefine(
         if not handle[0]:
             check_status(status, err)
         flag = flag_of(handle[0])
+        # Weak: once the code is gone, that run of it is over.
         flag._code = ref(frame.f_code)
         _forget(flag, hooks)
+        # Its validators are added only after this.
         retained_values.note_retained_value(flag)
         take(flag)
     saved_definitions.notify_removed(flag)

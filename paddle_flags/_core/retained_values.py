@@ -62,11 +62,13 @@ def _check_retained_value(flag: Flag[Any]) -> None:
         lib.PD_SOURCE_FLEET,  # pd_validator_add drops what it rejects
     ):
         return
+    # No validator is asked about a flag without a value.
     if entry.unset:
         return
     text = ffi.new("char[]", to_bytes(flag.text))
     item = ffi.new("pd_assignment *", {"flag": flag.handle, "text": text})
     origin = ffi.addressof(entry, "origin")
+    # Setting the same value asks all validators.
     status = lib.pd_batch_set(item, 1, origin, ffi.NULL, err)
     if status == lib.PD_ERR_REFUSED:
         lib.pd_flag_reset(flag.handle, ffi.NULL)

@@ -96,6 +96,7 @@ class SavedDefinition:
                 setattr(self._definition, field, self._copy(value))
         for field in _VALUES:
             setattr(self._definition, field, getattr(info, field))
+        # The text belongs to the definition, which is about to be removed.
         if info.type == lib.PD_TYPE_string:
             self._definition.default_value.str = self._copy(info.default_value.str)
 

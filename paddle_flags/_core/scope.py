@@ -32,6 +32,7 @@ class Scope:
     def __init__(self, assignments: list[Assignment], where: tuple[str, int]) -> None:
         self._assignments = assignments
         self._where = where
+        # A stack, as one object may be entered again inside its own block.
         self._pushed: list[int] = []
 
     def __enter__(self) -> None:
@@ -73,6 +74,7 @@ def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> A
 
     Errors call the scope `what`.
     """
+    # Here, as both take longer to import than this package, and few programs decorate.
     import functools
     import inspect
 

@@ -61,12 +61,14 @@ class Steps:
         do, argument = steps.send, None
         while True:
             try:
+                # Between two steps, the thread has the scopes of whoever waits for this one.
                 waits_for = self._step(do, argument)
             except StopIteration as end:
                 return end.value
             try:
                 do, argument = steps.send, (yield waits_for)
             except GeneratorExit:
+                # The `finally` of the generator reads flags in its own context, too.
                 self._step(lambda _: steps.close(), None)
                 raise
             except BaseException as error:  # it is handed on
@@ -74,6 +76,7 @@ class Steps:
 
     def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
         follow_contexts()
+        # Before anything can raise: `finally` below needs both contexts.
         outer = switch(self._context)
         scopes_opened()
         try:
@@ -83,6 +86,7 @@ class Steps:
             scopes_ended()
 
     def end(self) -> None:
+        # NULL first, so that ending twice releases once.
         context, self._context = self._context, ffi.NULL
         lib.pd_scope_release(context)
 

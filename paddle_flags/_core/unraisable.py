@@ -12,6 +12,7 @@ def report(error: BaseException, message: str, source: object) -> None:
     """Report an exception that `source`, a function, has raised; keep nothing of it."""
     if not sys.flags.dev_mode:
         error.__traceback__ = without_ours(error.__traceback__)
+    # Read each time: programs and tests replace it.
     hook = sys.unraisablehook
     try:
         hook(_arguments(error, message, source))
