@@ -33,7 +33,8 @@ def find_names(listing: str, path: Iterable[str]) -> dict[str, tuple[str, str]]:
     # importlib.util.find_spec() does the same, but its module needs more time than all of ours.
     finds = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
     specs = (find(listing, path) for find in finds if find)
-    loader: Any = next(spec for spec in specs if spec is not None).loader
+    loaders: Iterable[Any] = (spec.loader for spec in specs if spec is not None)
+    loader = next(each for each in loaders if hasattr(each, "get_code"))  # pytest's own has none
     names: dict[str, tuple[str, str]] = {}
     builtins = {"__import__": _note_import}
     exec(loader.get_code(listing), {"__builtins__": builtins}, names)  # noqa: S102 - our own code
