@@ -20,7 +20,7 @@ MACROS = "csrc/include/pd_flags/define_types.h"
 LIVE = "csrc/include/pd_flags/live.h"
 WORK = "csrc/src/base/work.h"
 PUBLIC_NAMES = "csrc/src/base/public_names.h"
-MADE = ["header.py", "flag.py", "define.py"]
+MADE = ["header.py", "flag_definition.py", "define.py"]
 LAST_MARK = '"a command line without a value for it is an error")'
 
 
