@@ -213,7 +213,7 @@ def _fleet(*, described: bool) -> Iterator[Metric]:
     member = joined.member() if joined is not None else None
     if member is None and not described:
         return
-    seen = member and member.view.look()
+    seen = member and member.view.refresh()
     yield _gauge("fleet_revision", "Last change of the fleet.", member and member.revision)
     yield _gauge(
         "fleet_stale_seconds",

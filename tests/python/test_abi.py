@@ -129,7 +129,7 @@ def test_cells_have_the_documented_width(maker: Maker) -> None:
 
 def test_the_versions_and_limits_of_the_page_are_the_headers() -> None:
     lib = native.lib
-    assert f"It is ABI version {lib.PD_ABI_VERSION}," in PAGE
+    assert f"It describes ABI version {lib.PD_ABI_VERSION}," in PAGE
     assert f"- `abi` is {lib.PD_ABI_VERSION}," in PAGE
     assert f"at most {lib.PD_NAME_MAX} bytes" in PAGE
 

@@ -67,7 +67,7 @@ def test_a_command_gets_the_flags_if_it_is_one_of_click(start: Any, uses_click: 
         assert "--threads" in start(ADD, "--help").stdout
         return
     failed = start(ADD, "leave")
-    assert "FlagUnsupportedError: parser: <" in failed.stderr
+    assert "FlagUnsupportedError: add_options: <" in failed.stderr
     assert "read the flags first: app(paddle_flags.parse(known_only=True))" in failed.stderr
 
 

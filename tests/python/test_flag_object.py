@@ -101,7 +101,8 @@ def test_mock_can_patch_flags(name):
 
 
 def test_every_error_is_a_flag_error_and_a_built_in_one():
-    kinds = [kind for kind in vars(pf).values() if isinstance(kind, type)]
+    public = [getattr(pf, name) for name in pf.__all__]
+    kinds = [kind for kind in public if isinstance(kind, type)]
     kinds = [kind for kind in kinds if issubclass(kind, Exception)]
     errors = [kind for kind in kinds if not issubclass(kind, Warning) and kind is not pf.FlagError]
     assert len(errors) >= 12
