@@ -14,19 +14,19 @@ from paddle_flags._report.table import table
 
 if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
-    from paddle_flags._core.history import FlagEntry
 
 
-def _fate(entry: FlagEntry, holding: FlagEntry) -> str:
-    """Return why an entry holds, or does not."""
-    if entry is holding:
-        return "holds"
-    if entry.replaced:
+def describe_state(source: str, effective: str, *, in_effect: bool, replaced: bool) -> str:
+    """Return why a value of this source is in effect, or isn't, given the source that is."""
+    if in_effect:
+        return "in effect"
+    if replaced:
         return "replaced by a later one"
+    if source == "override":
+        return "hidden by an override above"
     names = {"override": "an override", "file": "a file", "live": "a live value"}
     names["fleet"] = "the fleet"
-    above = names.get(holding.source, holding.source)
-    return "hidden by an override above" if entry.source == "override" else f"hidden by {above}"
+    return f"hidden by {names.get(effective, effective)}"
 
 
 def _facts_of(flag: Flag[Any]) -> dict[str, str]:
@@ -60,7 +60,7 @@ def _given_by_fleet(flag: Flag[Any]) -> str:
 
 @hides_internal_frames
 def explain(name: str) -> str:
-    """Return a description of a flag: its definition, its values, and which one holds.
+    """Return a description of a flag: its definition, its values, and which one is in effect.
 
     It is text for people, as `paddle-flags explain` prints it; programs use
     `Flag.history`. Raises UndefinedFlagError.
@@ -69,12 +69,14 @@ def explain(name: str) -> str:
     lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}", ""]
     known = {title: fact for title, fact in _facts_of(flag).items() if fact}
     lines += [f"  {title + ':':<11} {facts.one_line(fact)}" for title, fact in known.items()]
-    lines += ["", "values, the one that holds first:"]
+    lines += ["", "values, highest precedence first:"]
     history = flag.history
     rows = [
         (
             f"  {facts.value_text(flag, entry.value)}",
-            _fate(entry, history[0]),
+            describe_state(
+                entry.source, flag.source, in_effect=entry is history[0], replaced=entry.replaced
+            ),
             entry.source,
             facts.one_line(entry.place or ""),
         )

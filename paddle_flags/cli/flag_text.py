@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
+from paddle_flags._report.explain import describe_state
 from paddle_flags._report.facts import plain_text
 from paddle_flags.cli.batch import is_pattern, normalize_name, raise_together, shown_value
 from paddle_flags.cli.foreign import Table, shorten
@@ -217,14 +218,19 @@ def explained(flag: Document) -> list[Part]:
         rows: list[tuple[str, ...]] = [
             (
                 value_of({**entry, **common}),
-                _effect_of(entry, history[0]),
+                describe_state(
+                    entry["source"],
+                    history[0]["source"],
+                    in_effect=entry is history[0],
+                    replaced=entry.get("replaced", False),
+                ),
                 entry["source"],
                 entry.get("place", ""),
             )
             for entry in history
         ]
         titles = ("value", "state", "source", "place")
-        parts += ["", "values, the one that holds first:", Table(titles, rows, "  ")]
+        parts += ["", "values, highest precedence first:", Table(titles, rows, "  ")]
     if flag.get("log"):
         units = {flag["name"]: flag["unit"]} if "unit" in flag else {}
         rows = [_event_row(event, units) for event in flag["log"]]
@@ -262,18 +268,6 @@ def _limits(flag: Document) -> str:
     if low and high:
         return f"{low} to {high}"
     return f"at least {low}" if low else f"at most {high}" if high else ""
-
-
-def _effect_of(entry: Document, holding: Document) -> str:
-    """Return why a value of the history holds, or does not."""
-    if entry is holding:
-        return "holds"
-    if entry.get("replaced"):
-        return "replaced by a later one"
-    if entry["source"] == "override":
-        return "hidden by an override above"
-    above = {"override": "an override", "file": "a file"}.get(holding["source"], holding["source"])
-    return f"hidden by {above}"
 
 
 def _event_row(event: Document, units: Mapping[str, str]) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def test_a_flag_that_needs_a_restart_says_so(page, expect):
 def test_the_panel_explains_where_a_value_comes_from(page, expect):
     open_flag(page, "log_every")
     cells = page.locator("#panel .history tbody tr")
-    expect(cells.nth(0)).to_contain_text("holds")
+    expect(cells.nth(0)).to_contain_text("in effect")
     expect(cells.nth(0)).to_contain_text("argv")
     expect(cells.nth(1)).to_contain_text("50")
     expect(cells.nth(1)).to_contain_text("hidden by argv")

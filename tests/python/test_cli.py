@@ -81,9 +81,9 @@ def test_explain_tells_all_about_one_flag(alpha):
         f"  module:     {alpha}\n"
         f"  defined at: {alpha.parent}/alpha.c:4\n"
         "\n"
-        "values, the one that holds first:\n"
+        "values, highest precedence first:\n"
         "  value  state           source       place\n"
-        "  3      holds           argv         argv[1]\n"
+        "  3      in effect       argv         argv[1]\n"
         "  2      hidden by argv  environment  X_alpha_level\n"
         f"  6      hidden by argv  default      {alpha.parent}/alpha.c:4\n"
     )
@@ -425,7 +425,7 @@ def test_explain_tells_the_fate_of_every_value(alpha, tmp_path):
     shown = run(sys.executable, path, env=env, cwd=tmp_path).stdout
     assert shown.split("first:\n")[1] == (
         "  value  state                        source       place\n"
-        f"  9      holds                        override     {path}:5\n"
+        f"  9      in effect                    override     {path}:5\n"
         f"  8      hidden by an override above  override     {path}:5\n"
         f"  7      hidden by an override        run time     {path}:4\n"
         f"  3      hidden by an override        argv         {flags}:2\n"

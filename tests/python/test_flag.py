@@ -327,7 +327,7 @@ def test_a_live_value_is_explained_saved_and_described_like_another(name):
     set_live(flag, 3)
     rows = [line.split(maxsplit=1) for line in pf.explain(name).splitlines()[-3:]]
     assert [row[0] for row in rows] == ["3", "2", "1"]
-    assert rows[0][1].split() == ["holds", "live", "pid", "4312"]
+    assert rows[0][1].split() == ["in", "effect", "live", "pid", "4312"]
     assert rows[1][1].startswith("hidden by a live value")
     assert "attributes: runtime, unsafe" in pf.explain(name)
     assert f"--{name}=3" in pf.dump("argv")

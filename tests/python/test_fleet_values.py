@@ -125,7 +125,7 @@ def test_run_time_stands_above_the_fleet_and_files_below(name):
     pf.parse(["prog", f"--{name}=8"], exit=False)
     assert flag.value == 7
     states = [line.split(maxsplit=1)[1] for line in pf.explain(name).splitlines()[-3:]]
-    assert states[0].split(maxsplit=2) == ["holds", "fleet", f"{URL} revision 12"]
+    assert states[0].split(maxsplit=3) == ["in", "effect", "fleet", f"{URL} revision 12"]
     assert states[1].startswith("hidden by the fleet")
 
 

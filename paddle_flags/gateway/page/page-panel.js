@@ -9,7 +9,7 @@ const ARTICLES = { override: 'an override', file: 'a file' };
 
 /** Why an entry of the history holds, or does not. */
 function fate(entry, at, holding) {
-  if (at === 0) return 'holds';
+  if (at === 0) return 'in effect';
   if (entry.replaced) return 'replaced by a later one';
   if (entry.source === 'override') return 'hidden by an override above';
   return `hidden by ${ARTICLES[holding.source] ?? holding.source}`;
@@ -197,7 +197,7 @@ export class Panel {
       cells: [valueOf(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
     }));
     if (this.#control) this.taking.hidden = !hasLive(flag);
-    this.history.replaceChildren(table('Values, the one that holds first', ['Value', 'State', 'Source', 'Place'], rows));
+    this.history.replaceChildren(table('Values, highest precedence first', ['Value', 'State', 'Source', 'Place'], rows));
     this.log.replaceChildren(flag.log.length ? el('ol', {}, ...flag.log.map((event) => this.#event(flag, event)))
       : el('p', { class: 'hint' }, 'None since the process serves its flags.'));
   }
