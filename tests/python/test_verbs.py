@@ -162,7 +162,7 @@ def test_get_explains_a_flag_as_explain_does(served):
     assert shown.startswith("level = 3\n\n  type:       int64\n  help:       Compression level\n")
     assert "  allowed:    1 to 9\n" in shown
     assert "  settable:   yes\n" in shown
-    assert re.search(r"\n  3 +holds +live .*\n  6 +hidden by live +default ", shown)
+    assert re.search(r"\n  3 +in effect +live .*\n  6 +hidden by a live value +default ", shown)
     assert re.search(rf"\nchanges, .*:\n.*\n  {TIME} +6 -> 3 +uid \d+, .* +loss is NaN\n", shown)
 
 
