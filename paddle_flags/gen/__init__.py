@@ -1,7 +1,7 @@
 """Flags from YAML: C, C++, Python and documents, generated from one definition.
 
 `load` reads flags.yaml and the files beside it, checks them and returns the normal form.
-docs/reference/yaml.md describes the files, docs/decisions/0035-generator.md the stages.
+docs/reference/yaml.md describes the files, docs/decisions/0033-generator.md the stages.
 """
 
 from __future__ import annotations

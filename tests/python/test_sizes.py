@@ -1,4 +1,4 @@
-"""How many bytes the library has, and the smallest plugin; docs/decisions/0027-size.md."""
+"""How many bytes the library has, and the smallest plugin; docs/decisions/0025-size.md."""
 
 from __future__ import annotations
 
