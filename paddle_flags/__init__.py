@@ -36,7 +36,9 @@ else:  # hidden from type checkers, which would accept any name of a module that
         if not _places:
             _places.update(_find_names(f"{__name__}._public", __spec__.submodule_search_locations))
         if name == "__all__":
-            return [*_places, "__version__"]
+            names = [*_places, "__version__"]
+            names.remove("set")  # `import *` would hide the built-in one
+            return names
         if name not in _places:
             message = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(message)
@@ -44,7 +46,7 @@ else:  # hidden from type checkers, which would accept any name of a module that
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__getattr__("__all__")})
+        return sorted({*globals(), *__getattr__("__all__"), "set"})
 
 
 __version__: str = _to_text(_lib.PD_VERSION)

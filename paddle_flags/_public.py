@@ -18,7 +18,10 @@ from paddle_flags._core.plugin import Plugin as Plugin
 from paddle_flags._core.plugin import load_plugin as load_plugin
 from paddle_flags._core.redefine import undefine as undefine
 from paddle_flags._core.registry import FLAGS as FLAGS
+from paddle_flags._core.registry import get as get
 from paddle_flags._core.registry import override as override
+from paddle_flags._core.registry import reset as reset
+from paddle_flags._core.registry import set as set
 from paddle_flags._core.scoped import ScopeContext as ScopeContext
 from paddle_flags._core.scoped import capture as capture
 from paddle_flags._core.scoped import scoped as scoped

@@ -11,7 +11,11 @@ from _collections_abc import (
 from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
-from paddle_flags._core.frames import class_hides_internal_frames, frame_above
+from paddle_flags._core.frames import (
+    class_hides_internal_frames,
+    frame_above,
+    hides_internal_frames,
+)
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import shown, to_bytes
@@ -21,12 +25,13 @@ from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, Undefin
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import FrameType
     from typing import Any, TypeVar
 
     from paddle_flags._core.assign import Assignment
 
+    Value = bool | int | float | str | Sequence[bool | int | float | str]
     T = TypeVar("T")
     # By Flag or name: type checkers infer no common key of a dictionary that has both.
     Values = Mapping[Any, object]
@@ -319,6 +324,28 @@ def find_silently(name: str) -> Flag[Any] | None:
 
 
 FLAGS = Registry()
+
+
+def _flag_named(name: Flag[Any] | str) -> Flag[Any]:
+    return name if isinstance(name, Flag) else find(name)
+
+
+@hides_internal_frames
+def get(name: Flag[Any] | str) -> Any:
+    """Return the value of a flag, as `FLAGS.<name>` does; raise UndefinedFlagError."""
+    return _flag_named(name).value
+
+
+@hides_internal_frames
+def set(name: Flag[Any] | str, value: Value) -> None:
+    """Set a flag, as `FLAGS.<name> = value` does, and raise the same errors."""
+    assign([(_flag_named(name), value)], caller(1))
+
+
+@hides_internal_frames
+def reset(name: Flag[Any] | str) -> None:
+    """Drop all values of a flag but the default, as `Flag.reset` does."""
+    _flag_named(name).reset()
 
 
 @class_hides_internal_frames

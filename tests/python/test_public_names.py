@@ -21,6 +21,8 @@ def test_a_star_imports_every_public_name():
     names: dict[str, object] = {}
     exec("from paddle_flags import *", names)  # noqa: S102 - the statement is what is tested
     assert names.keys() >= set(pf.__all__)
+    assert "set" not in names  # the built-in one stays
+    assert "set" in dir(pf)
     assert len(pf.__all__) == len(set(pf.__all__))
 
 

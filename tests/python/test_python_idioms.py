@@ -118,6 +118,14 @@ def test_a_name_with_a_nul_is_no_flag():
     assert "a\0b" not in pf.FLAGS
 
 
+def test_functions_by_name_take_flags(name):
+    flag = pf.define(name, 1)
+    pf.set(flag, 3)
+    assert pf.get(flag) == 3
+    pf.reset(flag)
+    assert pf.get(flag) == 1
+
+
 @pytest.mark.parametrize("default", [np.int32(5), np.float32(0.5), np.bool_(True), np.str_("a")])
 def test_a_scalar_of_numpy_is_a_default(name, default):
     flag = pf.define(name, default)
