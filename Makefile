@@ -64,11 +64,11 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
-	clang-format --dry-run -Werror $(C_FILES)
-	$(call tidy,-clang-analyzer-*)
+	@clang-format --dry-run -Werror $(C_FILES)
+	@$(call tidy,-clang-analyzer-*)
 
 analyze: $(VENV)/dev ## Search all paths of each function in C for errors, with clang's analyzer
-	$(call tidy,)
+	@$(call tidy,)
 
 # One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
 # default number of nodes finds the same errors when they are added to our longest functions.

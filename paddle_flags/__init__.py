@@ -29,12 +29,11 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from paddle_flags._public import *
 else:  # hidden from type checkers, which would accept any name of a module that has this
-    _places: dict[str, tuple[str, str]] = {}  # of the public names
+    # Now, as every program uses one: later, it may no longer be allowed to read the file.
+    _places = _find_names(f"{__name__}._public", __spec__.submodule_search_locations)
 
     @_public_function
     def __getattr__(name: str) -> object:
-        if not _places:
-            _places.update(_find_names(f"{__name__}._public", __spec__.submodule_search_locations))
         if name == "__all__":
             names = [*_places, "__version__"]
             names.remove("set")  # `import *` would hide the built-in one

@@ -45,8 +45,8 @@ typedef struct hook_call {
 
 static _Thread_local hook_call *innermost;
 
-static size_t add_atomically(size_t *count,
-                             size_t by) { /* NOLINT: the pointee changes atomically */
+/* NOLINTNEXTLINE: the pointee changes atomically */
+static size_t add_atomically(size_t *count, size_t by) {
   return __atomic_add_fetch(count, by, __ATOMIC_SEQ_CST);
 }
 
