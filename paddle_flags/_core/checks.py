@@ -57,8 +57,10 @@ def check(*subjects: Subject) -> None:
     """
     for each in subjects:
         if each not in list(_CHECKS):  # a list, which is no key, is refused too
+            from paddle_flags._core.types import nearest
+
             message = f"check: {shown(each)}: expected {', '.join(map(repr, _CHECKS))}"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(message + nearest(str(each), _CHECKS))
     found = ErrorList()
     failed = None
     for subject, look in _CHECKS.items():

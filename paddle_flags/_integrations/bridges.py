@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from paddle_flags._core.frames import first_user_frame, frame_above, hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.status import shown, to_argument, to_switch
+from paddle_flags._input.options import ENVIRONMENT
 from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Unpack
 
     from absl.flags import FlagValues
@@ -91,6 +92,7 @@ def add_options(
     before it have been added to a parser of argparse then. Not to be called while a command
     line is being read.
     """
+    _check_keywords("add_options", environment, ENVIRONMENT)
     inputs = Inputs(config, **environment)
     to_switch("allow_pending", allow_pending)
 
@@ -219,12 +221,25 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
     """
     source: Any = sources[0] if len(sources) == 1 else None
     if isinstance(source, argparse.ArgumentParser):
+        _check_keywords("bridge", options, ("namespace", "replace", "config", *ENVIRONMENT))
         return _bridge_parser(source, **options)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
+        _check_keywords("bridge", options, ("config", *ENVIRONMENT))
         return _bridge_absl(source, **options)
+    _check_keywords("bridge", options, ("namespace",))
     from paddle_flags._integrations.libraries import bridge_libraries
 
     return bridge_libraries(*sources, **options)
+
+
+def _check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise TypeError for a keyword that the function doesn't have for its argument."""
+    for name in given:
+        if name not in known:
+            from paddle_flags._core.types import nearest
+
+            suggestion = nearest(name, known)
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{suggestion}")
 
 
 def _is_flag_values(source: object) -> bool:

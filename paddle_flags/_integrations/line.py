@@ -10,7 +10,7 @@ from paddle_flags._core.lists import encode
 from paddle_flags._core.names import name_in_token
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._input.argv import read_argv
-from paddle_flags._input.options import ENVIRONMENT, Options
+from paddle_flags._input.options import Options
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -26,10 +26,6 @@ class Inputs:
     def __init__(
         self, config: Path | Sequence[Path] | None = None, **environment: Unpack[Environment]
     ) -> None:
-        for name in environment:
-            if name not in ENVIRONMENT:
-                message = f"got an unexpected keyword argument {name!r}"
-                raise TypeError(message)
         self.config = config
         self.environment = environment
         Options(**environment).check()

@@ -1,5 +1,7 @@
 """Public names: each is imported when it is first used, and has one place."""
 
+import argparse
+
 import pytest
 
 import paddle_flags as pf
@@ -60,3 +62,20 @@ def test_a_group_names_the_rules_that_it_knows(name, wrong):
     flag = pf.define(name, 1)
     with pytest.raises(pf.FlagArgumentError, match=r"rule: .*: expected 'at_most_one', "):
         pf.add_group(flag, rule=wrong)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ('pf.check("value")', "did you mean 'values'?"),
+        ('pf.add_group("a", "b", rule="atleast_one")', "did you mean 'at_least_one'?"),
+        ("pf.bridge(parser, nmaespace='x')", "bridge() got an unexpected keyword argument"),
+        ("pf.bridge(parser, nmaespace='x')", "did you mean 'namespace'?"),
+        ("pf.bridge('c10', config='x')", "bridge() got an unexpected keyword argument 'config'"),
+        ("pf.add_options(parser, env_prefx='X')", "add_options() got an unexpected keyword"),
+    ],
+)
+def test_a_wrong_word_is_named_with_the_nearest_known_one(call, message):
+    with pytest.raises((pf.FlagArgumentError, TypeError)) as caught:
+        eval(call, {"pf": pf, "parser": argparse.ArgumentParser()})  # noqa: S307 - our own code
+    assert message in str(caught.value)
