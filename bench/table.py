@@ -121,6 +121,12 @@ def cell(results: Results, who: str, values: dict[str, float]) -> str:
     return "not installed" if lacks(results, who) else "-"
 
 
+def values_of(results: Results, row: Row, contestants: Iterable[str]) -> list[str]:
+    """Return what each contestant has in a row."""
+    values = medians(results, row)
+    return [cell(results, who, values) for who in contestants]
+
+
 def lacks(results: Results, who: str) -> bool:
     """Return whether a contestant should have been measured but isn't installed."""
     return str(results["contestants"].get(who, "")).startswith("not installed")
@@ -143,17 +149,15 @@ def markdown(results: Results, table: Table) -> str:
     rows = [row for row in table.rows if medians(results, row)]
     if not rows:
         return ""
-    verdicts = [] if results.get("quick") else ["ours / best peer", "budget", "met"]
-    lines = [
-        line(["work", "unit", *chosen, *verdicts]),
-        line(["---", "---", *["--:"] * len(chosen), *["--:", "---", "---"][: len(verdicts)]]),
-    ]
-    for row in rows:
-        values, verdict = medians(results, row), judge(results, table, row)
-        cells = [cell(results, who, values) for who in chosen]
-        judged = [number(verdict.ratio), row.budget, verdict.met][: len(verdicts)]
-        lines.append(line([row.title, row.unit, *cells, *judged]))
-    return "\n".join(lines)
+    head, rule = ["work", "unit", *chosen], ["---", "---", *["--:"] * len(chosen)]
+    cells = [[row.title, row.unit, *values_of(results, row, chosen)] for row in rows]
+    if not results.get("quick"):
+        head += ["ours / best peer", "budget", "met"]
+        rule += ["--:", "---", "---"]
+        for row, of_row in zip(rows, cells):
+            verdict = judge(results, table, row)
+            of_row += [number(verdict.ratio), row.budget, verdict.met]
+    return "\n".join(map(line, [head, rule, *cells]))
 
 
 def machine(results: Results) -> str:
