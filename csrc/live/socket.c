@@ -123,7 +123,8 @@ static pd_status choose_socket_name(const char *path, int number, pd__socket *ou
 }
 
 /* Opens the directory and checks that no other user can replace what is in it. Fills `directory`,
- * `name` and `where`. `path` NULL: the default, of the server `number` of this process, from 1. */
+ * `name` and `path` of `out`. The argument `path` is NULL for the default of the server `number` of
+ * this process, counted from 1. */
 static pd_status open_socket_directory(const char *path, int number, pd__socket *out,
                                        pd_error *err) {
   char real[PATH_MAX] = "";

@@ -20,8 +20,8 @@
 
 enum { WAIT_TIME = 10000, SHORT_TIME = 300 };
 
-static int64_t waiting_since; /* waiting; 0: not at all */
-static int waiting;           /* atomic: a thread does */
+static int64_t waiting_since; /* ms, steady; 0: not waiting */
+static int waiting;           /* atomic: a thread waits */
 
 /* ---- Whether ---- */
 

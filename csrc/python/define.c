@@ -133,7 +133,7 @@ static PyObject *register_definition(PyObject *module, PyObject *const *given,
   pd_environment_release();
   if (status == PD_ERR_CONFLICT && !handle) Py_RETURN_NONE; /* it may be defined again */
   if (status != PD_OK) {
-    return PyObject_CallFunction(state->refuse, "K", (unsigned long long)(uintptr_t)&err);
+    return PyObject_CallFunction(state->raise_error_at, "K", (unsigned long long)(uintptr_t)&err);
   }
   PyObject *flag = get_or_make_flag(module, given, handle);
   if (flag && !fast_flag_mark_defined_by(flag, (PyFrameObject *)given[FRAME])) {

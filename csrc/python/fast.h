@@ -26,15 +26,15 @@ typedef struct fast_state {
   PyTypeObject *flag_base;
   PyTypeObject *registry_base;
   PyTypeObject *function_type;
-  PyTypeObject *flag_type; /* paddle_flags.Flag, a subclass of flag_base */
-  PyObject *method_type;   /* types.MethodType */
-  PyObject *prune;         /* function: drops the package's frames from a traceback; or NULL */
-  PyObject *failures;      /* dict, not empty if a callback has raised */
-  PyObject *warnings;      /* list, not empty if a callback has warned */
-  PyObject *settle;        /* function: raises those exceptions and issues those warnings */
-  PyObject *refuse;        /* function: raises the exception for the pd_error at an address */
-  PyObject *places;        /* dict: file or module name -> bytes */
-  PyObject *value;         /* this one and the next three: names of attributes */
+  PyTypeObject *flag_type;  /* paddle_flags.Flag, a subclass of flag_base */
+  PyObject *method_type;    /* types.MethodType */
+  PyObject *prune;          /* function: drops the package's frames from a traceback; or NULL */
+  PyObject *failures;       /* dict, not empty if a callback has raised */
+  PyObject *warnings;       /* list, not empty if a callback has warned */
+  PyObject *raise_deferred; /* function: raises those exceptions and issues those warnings */
+  PyObject *raise_error_at; /* function: raises the exception for the pd_error at an address */
+  PyObject *place_names;    /* dict: file or module name -> bytes */
+  PyObject *value;          /* this one and the next three: names of attributes */
   PyObject *co_filename;
   PyObject *f_globals;
   PyObject *dunder_name;
@@ -153,7 +153,7 @@ void fast_strip_traceback(fast_state *state);
 
 /* Functions of the Python module. */
 PyObject *fast_public(PyObject *module, PyObject *function);
-PyObject *fast_conceal_with(PyObject *module, PyObject *prune);
+PyObject *fast_set_traceback_pruner(PyObject *module, PyObject *prune);
 
 /* ---- Overrides (override.c) ---- */
 

@@ -26,12 +26,13 @@ typedef struct flag_object {
   PyObject *weak_references;
   PyObject *name;
   PyObject *code; /* a weak reference to the code that defined it; or NULL */
-  PyObject *kind; /* this and the next fields are of the definition `known`; NULL: not looked up */
+  PyObject *kind; /* this and the next fields are of the definition `known_generation`; NULL: not
+                     looked up */
   PyObject *type; /* the Type that makes values of those of C; or NULL */
-  PyObject
-      *cached_value; /* the value that was made of the one in C whose bits are `bits`; or NULL */
+  PyObject *cached_value; /* the value that was made of the one in C whose bits are `cached_bits`;
+                             or NULL */
   uint64_t cached_bits;
-  uint32_t known_generation; /* a generation */
+  uint32_t known_generation; /* of the definition looked up last */
   char sensitive;
   char scoped; /* the flag is scoped, and not optional */
 } flag_object;
@@ -263,7 +264,7 @@ bool fast_raise_deferred(fast_state *state, PyObject *result) {
       !fast_has_notices()) {
     return true;
   }
-  PyObject *nothing = PyObject_CallFunctionObjArgs(state->settle, result, NULL);
+  PyObject *nothing = PyObject_CallFunctionObjArgs(state->raise_deferred, result, NULL);
   Py_XDECREF(nothing);
   return nothing != NULL;
 }
@@ -283,7 +284,7 @@ static void return_error_list(fast_state *state, pd_error_list *list) {
   pd_error_list_free(__atomic_exchange_n(&state->spare, list, __ATOMIC_ACQ_REL));
 }
 
-static _Thread_local unsigned assigning_depth; /* calls of assign() on this thread */
+static _Thread_local unsigned assigning_depth; /* calls of assign_flag() on this thread */
 
 PyObject *fast_is_setting(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;

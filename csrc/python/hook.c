@@ -38,7 +38,7 @@ typedef struct hook_call {
   fast_gate *gate;
   PyGILState_STATE lock;
   PyThreadState *own_thread; /* made for this call; NULL: the thread has one in the interpreter */
-  PyThreadState *former_thread; /* to go back to, if there is `own` */
+  PyThreadState *former_thread; /* to go back to, if own_thread isn't NULL */
   bool native;                  /* no code of this interpreter waits for the call on this thread */
   struct hook_call *outer;      /* of the same thread */
 } hook_call;

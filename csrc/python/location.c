@@ -4,8 +4,9 @@
 const char *fast_store_name(fast_state *state, PyObject *text) {
   const char *found;
   if (!PyUnicode_CheckExact(text)) return NULL;
-  PyObject *bytes = fast_dict_get(state->places, text);
-  if (!bytes) bytes = fast_dict_set_default(state->places, text, fast_encode_text(text, &found));
+  PyObject *bytes = fast_dict_get(state->place_names, text);
+  if (!bytes)
+    bytes = fast_dict_set_default(state->place_names, text, fast_encode_text(text, &found));
   if (!bytes) {
     PyErr_Clear();
     return NULL;

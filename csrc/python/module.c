@@ -3,12 +3,13 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* connect(Flag, failures, warnings, settle, refuse): sets these fields of fast_state. */
+/* connect(Flag, failures, warnings, raise_deferred, raise_error_at): sets these fields of
+ * fast_state. */
 static PyObject *connect_package(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *type, *failures, *warnings, *settle, *refuse;
+  PyObject *type, *failures, *warnings, *raise_deferred, *raise_error_at;
   if (!PyArg_ParseTuple(arguments, "O!O!O!OO:connect", &PyType_Type, &type, &PyDict_Type, &failures,
-                        &PyList_Type, &warnings, &settle, &refuse)) {
+                        &PyList_Type, &warnings, &raise_deferred, &raise_error_at)) {
     return NULL;
   }
   if (!PyType_IsSubtype((PyTypeObject *)type, state->flag_base)) {
@@ -18,8 +19,8 @@ static PyObject *connect_package(PyObject *module, PyObject *arguments) {
   fast_set_reference((PyObject **)&state->flag_type, type);
   fast_set_reference(&state->failures, failures);
   fast_set_reference(&state->warnings, warnings);
-  fast_set_reference(&state->settle, settle);
-  fast_set_reference(&state->refuse, refuse);
+  fast_set_reference(&state->raise_deferred, raise_deferred);
+  fast_set_reference(&state->raise_error_at, raise_error_at);
   Py_RETURN_NONE;
 }
 
@@ -43,20 +44,21 @@ static int init_module(PyObject *module) {
   state->registry_base = add_type(module, &fast_registry_spec, "RegistryBase");
   state->function_type = add_type(module, &fast_function_spec, "Function");
   state->method_type = find_method_type();
-  state->places = PyDict_New();
+  state->place_names = PyDict_New();
   state->value = PyUnicode_InternFromString("value");
   state->co_filename = PyUnicode_InternFromString("co_filename");
   state->f_globals = PyUnicode_InternFromString("f_globals");
   state->dunder_name = PyUnicode_InternFromString("__name__");
   bool whole = state->registry_base && state->function_type && state->method_type &&
-               state->places && state->value && state->co_filename && state->f_globals &&
+               state->place_names && state->value && state->co_filename && state->f_globals &&
                state->dunder_name;
   return whole ? 0 : -1;
 }
 
 /* References that may be part of cycles; those of gates and scopes are visited apart. */
 #define TYPES(X) X(flag_base) X(registry_base) X(function_type) X(flag_type) X(method_type)
-#define OBJECTS(X) X(prune) X(failures) X(warnings) X(settle) X(refuse) X(places)
+#define OBJECTS(X)                                                                                 \
+  X(prune) X(failures) X(warnings) X(raise_deferred) X(raise_error_at) X(place_names)
 #define NAMES(X) X(value) X(co_filename) X(f_globals) X(dunder_name)
 #define VISIT(field) Py_VISIT(state->field);
 #define CLEAR(field) Py_CLEAR(state->field);
@@ -119,7 +121,7 @@ static PyMethodDef methods[] = {{"connect", connect_package, METH_VARARGS, NULL}
                                 {"new_hook", fast_new_hook, METH_NOARGS, NULL},
                                 {"drop_hook", fast_drop_hook, METH_O, NULL},
                                 {"public", fast_public, METH_O, NULL},
-                                {"conceal_with", fast_conceal_with, METH_O, NULL},
+                                {"set_traceback_pruner", fast_set_traceback_pruner, METH_O, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)init_module},

@@ -108,7 +108,7 @@ PyObject *fast_public(PyObject *module, PyObject *function) {
   return (PyObject *)self;
 }
 
-PyObject *fast_conceal_with(PyObject *module, PyObject *prune) {
+PyObject *fast_set_traceback_pruner(PyObject *module, PyObject *prune) {
   fast_state *state = PyModule_GetState(module);
   fast_set_reference(&state->prune, prune);
   Py_RETURN_NONE;

@@ -40,12 +40,12 @@ static struct {
 static fast_state *followed; /* of the main interpreter; NULL: contexts aren't followed */
 static int watcher;
 static context_box *boxes;
-static size_t freed_records; /* places, so far */
+static size_t freed_records; /* so far */
 
-/* Saves a look-up at each switch. Valid as long as no place was dropped. */
+/* Saves a look-up at each switch. Valid as long as no record was freed. */
 static _Thread_local struct {
   PyThreadState *of;
-  size_t dropped;
+  size_t freed;
   thread_record *found;
 } latest;
 
@@ -59,7 +59,7 @@ static PyMutex mutex;
 #define UNLOCK() ((void)0)
 #endif
 
-/* ---- Boxes and places ---- */
+/* ---- Boxes and thread records ---- */
 
 static void free_context_box(PyObject *capsule) {
   context_box *gone = PyCapsule_GetPointer(capsule, NULL);
@@ -129,9 +129,9 @@ static thread_record *find_thread_record(void) {
 static thread_record *get_thread_record(void) {
   PyThreadState *thread = PyThreadState_Get();
   size_t now = __atomic_load_n(&freed_records, __ATOMIC_RELAXED);
-  if (latest.of != thread || latest.dropped != now || !latest.found) {
+  if (latest.of != thread || latest.freed != now || !latest.found) {
     latest.of = thread;
-    latest.dropped = now;
+    latest.freed = now;
     latest.found = find_thread_record();
   }
   return latest.found;

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from paddle_flags._fast import conceal_with
 from paddle_flags._fast import public as _public
+from paddle_flags._fast import set_traceback_pruner
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def hides_internal_frames(function: T) -> T:
 
 
 def class_hides_internal_frames(kind: type[T]) -> type[T]:
-    """Make the methods and properties of a class public."""
+    """Let methods and properties of a class hide internal frames."""
     if sys.flags.dev_mode:
         return kind
     for name, member in list(vars(kind).items()):
@@ -96,4 +96,4 @@ def _prune(error: BaseException, traceback: TracebackType | None) -> TracebackTy
 
 
 if not sys.flags.dev_mode:
-    conceal_with(_prune)
+    set_traceback_pruner(_prune)

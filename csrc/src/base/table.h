@@ -27,10 +27,10 @@ typedef struct pd__table_part {
 /* Initialize with zeros. The caller holds the lock that guards the table. */
 typedef struct pd__table {
   pd__table_part current;
-  pd__table_part previous; /* being moved to `now`, from the first slot on */
-  size_t moved;            /* slots of `old` that have been moved */
-  size_t used;             /* slots of `now` that aren't free, including removed items */
-  size_t left;             /* items still in `old` */
+  pd__table_part previous; /* being moved to `current`, from the first slot on */
+  size_t moved;            /* slots of `previous` that have been moved */
+  size_t used;             /* slots of `current` that aren't free, including removed items */
+  size_t left;             /* items still in `previous` */
   size_t count;            /* items */
 } pd__table;
 

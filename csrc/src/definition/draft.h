@@ -36,7 +36,7 @@ struct pd__draft {
   bool blocked;   /* an answer is missing */
   bool deferred;  /* its validators can't be called within the loader: its values wait */
   const pd__waiting *waiting; /* pending values, in their order; its pending ones go in the end */
-  pd__environment_value environment; /* from the environment, if late.node isn't NULL */
+  pd__environment_value environment; /* from the environment, if its node isn't NULL */
   bool environment_accepted;
   bool warns; /* it has got a value: the first one's origin is in warned_origin */
   pd_origin warned_origin;

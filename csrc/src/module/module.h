@@ -35,8 +35,8 @@ pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t
 void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs,
                              const pd_error *refusal);
 
-/* Collects the definitions of `record` (may be NULL) and `lates`, for the module, with their names
- * in the namespace, and checks each one by itself. The caller drops the result, also after an
+/* Collects the definitions of `record` (may be NULL) and `runtime_defs`, for the module, with their
+ * names in the namespace, and checks each one by itself. The caller drops the result, also after an
  * error; it is NULL if memory is out, which is reported. */
 pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime_defs,
                         pd_module *module, const char *name_space, pd__report *report);

@@ -54,7 +54,7 @@ typedef struct pd__changes {
   bool skips_validators; /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
   bool merges;           /* the values are as users wrote them: a list may add to those below */
-  bool previews;         /* nothing will be committed: only changes of `wanted` are prepared */
+  bool previews; /* nothing will be committed: only those of `previewed_flag` are prepared */
   const pd_flag *previewed_flag; /* or NULL: of no flag */
   bool yields;                   /* values of the fleet give way to what validators reject: */
   pd__refusals refusals;         /* these are dropped with the commit */
