@@ -71,11 +71,11 @@ class Arrow(NamedTuple):
 
 @dataclass(frozen=True)
 class Tree:
-    """The files of one language, with their numbers of lines, and the dependencies between them."""
+    """The files of one language, and the dependencies between them."""
 
     title: str
     order: list[str]
-    files: dict[str, int]
+    files: list[str]
     arrows: list[Arrow]
     exported: dict[str, str]  # exported function -> file that defines it
     tangled: frozenset[str] = frozenset()  # folders whose files may form circles
@@ -101,7 +101,7 @@ def read_c(root: Path) -> Tree:
     files = sorted(core.rglob("*.[ch]"))
     arrows, defined = read_sources(root, core, files)
     exported = {s: name for s, name in defined.items() if not s.startswith("pd__")}
-    return Tree("csrc/src", C_LAYERS, count_each(core, files), arrows, exported)
+    return Tree("csrc/src", C_LAYERS, names_in(core, files), arrows, exported)
 
 
 def read_modules(root: Path) -> Tree:
@@ -110,7 +110,7 @@ def read_modules(root: Path) -> Tree:
     parts = [sorted((folder / name).glob("*.[ch]*")) for name in MODULE_LAYERS]
     arrows = [arrow for part in parts for arrow in read_sources(root, folder, part)[0]]
     files = [path for part in parts for path in part]
-    return Tree("csrc", MODULE_LAYERS, count_each(folder, files), arrows, {}, TANGLED)
+    return Tree("csrc", MODULE_LAYERS, names_in(folder, files), arrows, {}, TANGLED)
 
 
 def read_sources(root: Path, folder: Path, files: list[Path]) -> tuple[list[Arrow], dict[str, str]]:
@@ -129,9 +129,9 @@ def read_sources(root: Path, folder: Path, files: list[Path]) -> tuple[list[Arro
     return arrows, defined
 
 
-def count_each(folder: Path, files: list[Path]) -> dict[str, int]:
-    """Count the lines of files, by their names in the folder."""
-    return {path.relative_to(folder).as_posix(): count_lines(path) for path in files}
+def names_in(folder: Path, files: list[Path]) -> list[str]:
+    """Return the names of files in a folder."""
+    return [path.relative_to(folder).as_posix() for path in files]
 
 
 def symbols_of(source: Path, root: Path) -> tuple[set[str], list[str]]:
@@ -168,11 +168,6 @@ def run(*command: object) -> str:
     return ended.stdout
 
 
-def count_lines(path: Path) -> int:
-    """Count the lines of a file."""
-    return len(path.read_text("utf-8").splitlines())
-
-
 # -- Python -----------------------------------------------------------------
 
 
@@ -189,8 +184,7 @@ def read_python(root: Path) -> Tree:
         for used in imports(module, path, set(modules))
         if used != module
     ]
-    lines = {names[module]: count_lines(path) for module, path in modules.items()}
-    return Tree("paddle_flags", PYTHON_LAYERS, lines, arrows, {})
+    return Tree("paddle_flags", PYTHON_LAYERS, sorted(names.values()), arrows, {})
 
 
 def module_name(path: Path) -> str:
@@ -336,18 +330,15 @@ def draw(trees: list[Tree]) -> str:
 
 
 def draw_one(tree: Tree) -> str:
-    """Draw the layers of one language. Sizes are rounded, so that few edits change the picture."""
-    width = max(len(name) for name in tree.order)
-    lines = [f"{tree.title:{width}}   files   lines   uses"]
+    """Draw the layers of one language."""
+    width = max(len(name) for name in [tree.title, *tree.order])
+    lines = [f"{tree.title:{width}}   uses"]
     between = tree.between_layers()
-    for name in tree.order:
-        sizes = [count for file, count in tree.files.items() if tree.layer(file) == name]
-        if not sizes:
-            continue
+    present = {tree.layer(file) for file in tree.files}
+    for name in [each for each in tree.order if each in present]:
         used = {arrow.used for arrow in between if arrow.user == name}
         listed = ", ".join(layer for layer in tree.order if layer in used) or "-"
-        rounded = max(round(sum(sizes), -2), 100)
-        lines.append(f"{name:{width}}  {len(sizes):6}  {rounded:6,}   {listed}")
+        lines.append(f"{name:{width}}   {listed}")
     return "\n".join(lines)
 
 
