@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
 from paddle_flags._core.missing import importing
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import shown, to_text
 from paddle_flags._core.validators import watch
@@ -261,9 +262,9 @@ def _matcher(values: Iterable[str]) -> Any:
             what = type(pattern).__name__
             message = f"values: {shown(pattern)}: expected the name of a flag, not {what}"
             raise FlagTypeError(message)
-    alike = "|".join(fnmatch.translate(pattern.replace("-", "_")) for pattern in patterns)
+    alike = "|".join(fnmatch.translate(normalize_name(pattern)) for pattern in patterns)
     matches = re.compile(alike or "(?!)").match
-    return lambda name: matches(name.replace("-", "_"))
+    return lambda name: matches(normalize_name(name))
 
 
 def _checked(key: bytes | None) -> bytes | None:

@@ -16,6 +16,7 @@ from paddle_flags._completion.answer import (
     with_candidates,
 )
 from paddle_flags._completion.request import read_request
+from paddle_flags._core.names import name_in_token, normalize_name
 from paddle_flags._core.registry import FLAGS, find_silently
 from paddle_flags._core.status import check_status, new_error, to_text
 from paddle_flags._fast import split_list
@@ -102,7 +103,7 @@ def awaits_value(token: str) -> bool:
 
 def is_known(token: str) -> bool:
     """Return whether --name or --noname is a flag, or something every command line has."""
-    name = token.lstrip("-").partition("=")[0].replace("-", "_")
+    name = name_in_token(token)
     names = {name, name.removeprefix("no").removeprefix("_")}
     return name in _OWN or any(each in FLAGS for each in names)
 
@@ -122,7 +123,7 @@ def _values_of(token: str) -> _Values:
     if flag is not None:
         with suppress(FlagError):
             return _values_of_flag(_info_of(flag.handle))
-    own, _ = _OWN.get(name.replace("-", "_"), (_NO_VALUE, ""))
+    own, _ = _OWN.get(normalize_name(name), (_NO_VALUE, ""))
     return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 
 
@@ -215,7 +216,7 @@ def _match_names(names: Iterable[str], typed: str) -> list[str]:
 
 def _spell(name: str, typed: str) -> str | None:
     """Return the name as it was begun, with its dashes, or None where it begins otherwise."""
-    if not name.replace("-", "_").startswith(typed.replace("-", "_")):
+    if not normalize_name(name).startswith(normalize_name(typed)):
         return None
     rest = name[len(typed) :]
     return typed + (rest.replace("_", "-") if "-" in typed and "_" not in typed else rest)

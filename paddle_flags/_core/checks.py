@@ -63,10 +63,10 @@ def check(*subjects: Subject) -> None:
             raise FlagArgumentError(message + nearest(str(each), _CHECKS))
     found = ErrorList()
     failed = None
-    for subject, look in _CHECKS.items():
+    for subject, find_errors in _CHECKS.items():
         if not subjects or subject in subjects:
             err = new_error()
-            if look(found.pointer, err) != lib.PD_OK:
+            if find_errors(found.pointer, err) != lib.PD_OK:
                 failed = failed or err
                 if subject == "modules":
                     pop_refusal_warnings()  # the exception takes the place of their warnings

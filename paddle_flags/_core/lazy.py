@@ -32,9 +32,13 @@ def find_names(listing: str, path: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return the names that a module of import statements has, each with its module and name."""
     # importlib.util.find_spec() does the same, but its module needs more time than all of ours.
     finds = (getattr(finder, "find_spec", None) for finder in sys.meta_path)
-    specs = (find(listing, path) for find in finds if find)
+    specs = (find(listing, path, None) for find in finds if find)
     loaders: Iterable[Any] = (spec.loader for spec in specs if spec is not None)
-    loader = next(each for each in loaders if hasattr(each, "get_code"))  # pytest's own has none
+    loader = next(
+        (each for each in loaders if hasattr(each, "get_code")), None
+    )  # pytest's has none
+    if loader is None:
+        raise ImportError(f"{listing}: can't be read; is {', '.join(path)} complete?", name=listing)
     names: dict[str, tuple[str, str]] = {}
     builtins = {"__import__": _note_import}
     exec(loader.get_code(listing), {"__builtins__": builtins}, names)  # noqa: S102 - our own code

@@ -14,7 +14,8 @@ def get_include(*, compat: bool = False) -> str:
     With `compat=True`, return that of the headers that replace `gflags/gflags.h` and its like.
     Pass it to the compiler before the other directory, which these headers need too.
     """
-    return os.path.join(_PACKAGE, "include", *["compat"] * compat)
+    path = os.path.join(_PACKAGE, "include")
+    return os.path.join(path, "compat") if compat else path
 
 
 def get_library_dir() -> str:

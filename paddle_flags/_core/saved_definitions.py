@@ -28,14 +28,14 @@ savers: WeakSet[DefinitionSaver] = WeakSet()
 
 
 def save_definition(flag: Flag[Any]) -> None:
-    """Tell the savers that the definition of a flag is about to go, unless a module has it."""
+    """Call the savers before a definition is removed, unless a module has it."""
     if savers and flag.defined and not flag._info().owner:
         for saver in list(savers):
             saver.save_definition(flag)
 
 
 def discard_of_module(module: str) -> None:
-    """Tell the savers that a module is being reloaded."""
+    """Call the savers when a module is reloaded."""
     for saver in list(savers):
         saver.discard_of_module(module)
 

@@ -319,7 +319,10 @@ def raise_deferred(result: object = None) -> None:
 
 
 def raise_deferred_or_undo(undo: Callable[[], object]) -> None:
-    """Settle; if that raises, undo what was done. What ends the program is raised in its place."""
+    """Call `raise_deferred`; if that raises, undo what was done.
+
+    What ends the program is raised in its place.
+    """
     try:
         raise_deferred()
     except BaseException as error:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.lists import encode
 from paddle_flags._core.missing import importing
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class Reading:
 
 def _spelling(keys: Sequence[str]) -> str:
     """Return what two keys of the same flag have in common."""
-    return ".".join(keys).replace("-", "_")
+    return normalize_name(".".join(keys))
 
 
 def quote(text: str) -> str:

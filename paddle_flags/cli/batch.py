@@ -5,6 +5,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import shown
 from paddle_flags._input import files
 from paddle_flags._input.reading import Reading
@@ -83,11 +84,6 @@ def raise_together(kind: Callable[[str], FlagError], problems: Sequence[str]) ->
 
 
 # ---- Names and values ----
-
-
-def normalize_name(name: str) -> str:
-    """Return a name with the dashes that the registry takes for underscores."""
-    return name.replace("-", "_")
 
 
 def matches(name: str, patterns: Collection[str]) -> bool:

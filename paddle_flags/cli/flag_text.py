@@ -7,11 +7,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import shown
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_state
 from paddle_flags._report.facts import plain_text
-from paddle_flags.cli.batch import is_pattern, normalize_name, raise_together, shown_value
+from paddle_flags.cli.batch import is_pattern, raise_together, shown_value
 from paddle_flags.cli.foreign import Table, shorten
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.live._errors import LiveError

@@ -88,7 +88,7 @@ def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
     if is_run:  # where the program begins depends on the flags that plugins define
         line = split(tokens, parser, load, has_program=True)
         options = parser.parse_args(line.own)
-    elif command in ("list", "explain", "impls", "stubs"):  # doctor reports what loading meets
+    elif command != "doctor":  # which reports what loading meets
         for plugin in options.plugin:
             load(plugin)
         for module in getattr(options, "module", ()):

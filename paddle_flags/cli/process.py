@@ -7,7 +7,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.batch import batch_of, matches, normalize_name, raise_together, shown_value
+from paddle_flags._core.names import normalize_name
+from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
 from paddle_flags.cli.flag_text import (
     change_text,
     changes_table,

@@ -15,6 +15,7 @@ from paddle_flags._completion.answer import (
     match,
     with_candidates,
 )
+from paddle_flags._core.names import normalize_name
 from paddle_flags.cli.candidates import options_of
 from paddle_flags.cli.resolve import open_target
 from paddle_flags.cli.verbs import VERBS, put_options_first
@@ -131,7 +132,7 @@ def _pair(flags: Flags, token: str) -> Answer:
     name, equals, typed = token.partition("=")
     if not equals:
         return match(_names([each for each in flags if each["settable"]], "="), token)
-    flag = next((each for each in flags if each["name"] == name.replace("-", "_")), None)
+    flag = next((each for each in flags if each["name"] == normalize_name(name)), None)
     if flag is None:
         return NOTHING
     values = ["true", "false"] if flag.get("type") == "bool" else flag.get("choices", [])

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _document, _record, _state
@@ -264,7 +265,7 @@ class Fleet:
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say."""
         documents = documents_of(self._store)
-        plain = (name.replace("-", "_") for name in names)
+        plain = map(normalize_name, names)
         return frozenset().union(*(_document.names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:

@@ -22,6 +22,7 @@ _ABOVE = ("run time", "live", "override")
 _MOST_ANSWERS = 64
 _MOST_NOTES = 32
 PAUSE_OF_ONE = 0.004  # seconds: 250 looks at all members in a second
+_GRACE = 0.5  # seconds: the operator, which knows who hasn't answered, gives up first
 _LONGEST_PAUSE = 1.0
 _SURE = 10.0  # seconds within which a member that has seen a value begin knows when
 
@@ -34,7 +35,7 @@ class End(NamedTuple):
 
 
 def _needs_restart(names: list[str]) -> Answer:
-    return Answer(_flags.RESTART, f"{', '.join(names)}: isn't defined with runtime=True")
+    return Answer(_flags.RESTART, f"{', '.join(names)}: not defined with runtime=True")
 
 
 class Member:
@@ -404,7 +405,8 @@ class Member:
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            patience = question.patience + self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
+            apart = self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
+            patience = question.patience + _GRACE + apart
             self._asked = (question.revision, self._clock.now() + patience)
             self.answers[question.revision] = self._answer_question(question)
         self.set_gate()

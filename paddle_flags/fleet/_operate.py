@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from paddle_flags._core.names import normalize_name
 from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._document import Documents, documents_of, find_other_log, members_text
 from paddle_flags.fleet._flags import GOOD, PENDING, REJECTED, RESTART, Answer
@@ -351,7 +352,7 @@ def _check_allowed(record: Record, documents: Documents, confirm: Collection[str
     found: list[FleetError] = []
     unsafe = {name for each in documents.values() for name in each.get("unsafe", ())}
     changed = {each.name for each in record.changes}
-    left = tuple(sorted((changed & unsafe) - {each.replace("-", "_") for each in confirm}))
+    left = tuple(sorted((changed & unsafe) - set(map(normalize_name, confirm))))
     if left:
         error = UnconfirmedError(f"{', '.join(left)}: unsafe to change, and not in confirm")
         error.names = left

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.lists import encode as encode_list
 from paddle_flags._core.lists import integer_text
+from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 from paddle_flags.fleet import _json
@@ -161,7 +162,7 @@ def check_change(change: Change) -> Change:
         raise FlagArgumentError(f"{shown(name)}: {what}")
     if value is not None:
         check_text(name, value)
-    return Change(name.replace("-", "_"), value, _check_selector(on))
+    return Change(normalize_name(name), value, _check_selector(on))
 
 
 def text_of(name: str, value: object) -> str:

@@ -163,7 +163,7 @@ def apply_batches(
 ) -> tuple[dict[str, Entry], list[Verdict]]:
     """Return the values of a member after batches, and what it does with each that concerns it.
 
-    Each is judged as a whole, on what those before it have given: `check` returns why the member
+    Each is checked as a whole, on what those before it have given: `check` returns why the member
     can't have these values, or None.
     """
     tables: Tables = {}

@@ -9,6 +9,8 @@ from paddle_flags.gen.check_flags import check_value, check_version, version_key
 from paddle_flags.gen.problems import shown, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from paddle_flags.gen.model import Deprecated, Flag, FlagSet, Implication, Place, Retired
     from paddle_flags.gen.problems import Problems
 
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
 def check(flags: FlagSet, problems: Problems) -> None:
     """Report what is wrong with flags_compat.yaml."""
     _Compat(flags, problems).check()
+
+
+def _find_cycle(graph: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return the names of a cycle, the first one again at its end; empty if there is none."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        cycle: list[str] = error.args[1]
+        return cycle[::-1]
+    return []
 
 
 class _Compat:
@@ -145,8 +157,7 @@ class _Compat:
         for each in sound:
             graph.setdefault(each.flag, []).extend(setting.flag for setting in each.sets)
             places.setdefault(each.flag, each.at["flag"])
-        try:
-            TopologicalSorter(graph).prepare()
-        except CycleError as error:
-            cycle: list[str] = error.args[1][::-1]
+        while cycle := _find_cycle(graph):
             self._problems.add(places[cycle[0]], "implies", " -> ".join(cycle), "no cycle")
+            for flag in cycle:  # so that the next one is another
+                graph.pop(flag, None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import keyword
 from typing import TYPE_CHECKING
 
+from paddle_flags._core.names import normalize_name
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -35,11 +37,6 @@ _METHODS = ("get", "items", "keys", "update", "values")  # of FLAGS in Python
 _COMMON = ("help", "flagfile", "fromenv", "tryfromenv", "undefok")
 
 Named = tuple[str, str, "Place"]  # name, what it is, where
-
-
-def normalize_name(name: str) -> str:
-    """Return what a name is looked up by: `-` and `_` are alike."""
-    return name.replace("-", "_")
 
 
 def check(flags: FlagSet, problems: Problems) -> None:

@@ -155,7 +155,7 @@ def new_parser(program: str) -> Parser:
         f"{program} gen",
         description="Generate C, C++, Python and documents from the flags of a YAML file.",
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
-        " writes the file from a plugin, a program, an argparse parser or gflags sources.",
+        " writes the file from a plugin, a program with --helpxml or an argparse parser.",
     )
     add_arguments(parser)
     return parser

@@ -55,7 +55,7 @@ def test_a_change_reaches_a_program_that_knows_nothing_of_fleets(fleet, server):
         fleet.set({"threads": 65}, wait=SOON)
     with pytest.raises(AbortedError, match="did you mean threads"):
         fleet.set({"thread": 5}, wait=SOON)
-    with pytest.raises(AbortedError, match="mode: isn't defined with runtime=True"):
+    with pytest.raises(AbortedError, match="mode: not defined with runtime=True"):
         fleet.set({"mode": "c"}, wait=SOON)
     fleet.set({"threads": 20}, duration=0.5, wait=SOON)
     assert made.until(lambda line: line.endswith(" 20"))

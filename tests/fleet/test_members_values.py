@@ -106,7 +106,7 @@ def test_after_parse_a_flag_without_runtime_needs_a_restart_and_its_batch_waits(
     one.do("pf.parse(['prog'])")
     outcome = fleet.set({"name": "late", "level": 9}, force=True, wait=SOON)
     assert states(outcome) == {"one": "needs a restart"}
-    assert outcome.answers["one"].why == "name: isn't defined with runtime=True"
+    assert outcome.answers["one"].why == "name: not defined with runtime=True"
     assert one.ask("[name.value, level.value]") == ["early", 1]
     one.end()
     again = process().begin(name="one")

@@ -49,7 +49,7 @@ def test_the_end_of_a_value_changes_no_flag_that_needs_a_restart(fleet, process)
     assert one.ask("(FLAGS.name, FLAGS.level)") == ["brief", 9]
     eventually(lambda: fleet.log()[-1].verdict, "ended")
     one.wait_for("(FLAGS.name, FLAGS.level)", ["brief", 1])
-    why = ("needs a restart", "name: isn't defined with runtime=True")
+    why = ("needs a restart", "name: not defined with runtime=True")
     eventually(lambda: answer(fleet, "one", revision), why)
     assert not fleet.status().ok
     one.kill()
@@ -69,5 +69,5 @@ def test_a_value_that_fits_when_another_one_has_ended_changes_no_flag_that_needs
     one.do("pf.parse(['train.py'])")
     eventually(lambda: fleet.log()[-1].verdict, "ended")
     one.wait_for("(mode.value, level.value)", [0, 0])
-    why = ("needs a restart", "mode: isn't defined with runtime=True")
+    why = ("needs a restart", "mode: not defined with runtime=True")
     eventually(lambda: answer(fleet, "one", revision), why)

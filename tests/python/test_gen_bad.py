@@ -53,6 +53,22 @@ def test_a_broken_file_ends_the_command_with_2_and_a_place_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_each_circle_of_implied_values_is_told(tmp_path):
+    path = tmp_path / "compat.yaml"
+    path.write_text(
+        "implies:\n"
+        "- {flag: deterministic, value: true, sets: {deterministic: true}}\n"
+        "- {flag: mode, value: best, sets: {batch_size: 1}}\n"
+        "- {flag: batch_size, value: 1, sets: {mode: best}}\n"
+    )
+    with pytest.raises(GenerateError) as told:
+        load_files({"flags": "good/flags.yaml", "flags_compat": str(path)})
+    assert list(map(str, told.value.errors)) == [
+        f"{path}:2:10: implies: found deterministic -> deterministic, expected no cycle",
+        f"{path}:3:10: implies: found mode -> batch_size -> mode, expected no cycle",
+    ]
+
+
 def test_a_reader_without_libyaml_tells_the_same(monkeypatch):
     monkeypatch.setattr(tree, "PURE", True)
     told = [line for case in cases() for line in complaints(case)]
