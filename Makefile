@@ -65,20 +65,22 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	@clang-format --dry-run -Werror $(C_FILES)
-	@$(call tidy,-clang-analyzer-*)
+	@$(call tidy,-clang-analyzer-*,)
 
 analyze: $(VENV)/dev ## Search all paths of each function in C for errors, with clang's analyzer
-	@$(call tidy,)
+	@$(call tidy,,$(ANALYZER))
 
-# One file at a time: with several, clang-tidy 14 reports uninitialized va_lists. A third of the
-# default number of nodes finds the same errors when they are added to our longest functions.
+# $(call tidy,CHECKS,OPTIONS OF THE COMPILER): one file at a time, since clang-tidy 14 reports
+# uninitialized va_lists if it gets several.
 tidy = printf '%s\n' $(filter csrc/live/%.c,$(C_FILES)) | \
 	  xargs -P 2 -I{} clang-tidy --quiet --checks=$(1) {} -- -std=gnu11 \
-	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY $(ANALYZER) && \
+	  -Icsrc/include -Icsrc/live -D_GNU_SOURCE -DPD_HEADER_ONLY $(2) && \
 	printf '%s\n' $(filter-out csrc/live/% tests/% examples/gen/%,$(filter %.c,$(C_FILES))) | \
 	  xargs -P 2 -I{} clang-tidy --quiet --checks=$(1) {} -- -std=gnu11 -Icsrc/include \
 	  -isystem "$$($(BIN)/python -c 'import sysconfig as s; print(s.get_path("include"))')" \
-	  -DPy_LIMITED_API=0x030B0000 $(ANALYZER)
+	  -DPy_LIMITED_API=0x030B0000 $(2)
+# A third of the default number of nodes finds the same errors when they are added to our longest
+# functions.
 ANALYZER := -Xclang -analyzer-config -Xclang max-nodes=75000
 
 format: $(VENV)/dev ## Format Python and C, and fix what ruff can fix

@@ -6,7 +6,7 @@ import os
 import paddle_flags as pf
 
 port = pf.define("port", 8080, "Port to listen on", min=1, max=65535)
-plugin = pf.load_plugin(f"{os.environ.get('PLUGINS', 'build/plugins')}/libcompress.so")
+plugin = pf.load_plugin(f"{os.environ.get('PLUGINS', 'build/demo')}/libcompress.so")
 pf.parse(env_prefix="DEMO_")
 
 compress = ctypes.CDLL(plugin.path)

@@ -8,7 +8,7 @@ the end shows the source of each value.
 
     FLAGS_digest_kind=ieee host.py --search_pattern=flag README.md
 
-The environment variable HOST_PLUGINS names the directory of the plugins.
+The environment variable PLUGINS names the directory of the plugins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import paddle_flags as pf
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = Path(os.environ.get("HOST_PLUGINS", ROOT / "build" / "plugins"))
+PLUGINS = Path(os.environ.get("PLUGINS", ROOT / "build" / "plugins"))
 OWN_FILES = ("README.md", "csrc/include/**/*.h", "examples/**/*.[ch]", "examples/**/*.py")
 
 # A flag of this program. The plugins import it, and each obeys it.

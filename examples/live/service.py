@@ -18,7 +18,7 @@ from pathlib import Path
 import paddle_flags as pf
 
 ROOT = Path(__file__).resolve().parents[2]
-PLUGINS = Path(os.environ.get("DEMO_PLUGINS", ROOT / "build" / "plugins"))
+PLUGINS = Path(os.environ.get("PLUGINS", ROOT / "build" / "plugins"))
 
 pause = pf.define(
     "pause", 0.5, "Pause between two rounds", unit="seconds", min=0.05, max=60.0, runtime=True

@@ -23,7 +23,7 @@ def example(tmp_path):
     script = [str(ROOT / "examples" / "live" / "show.sh"), str(Path(sys.executable).parent)]
     process = subprocess.Popen(
         [*script, "--print"],
-        env={**os.environ, "DEMO_PLUGINS": f"{tmp_path}/plugins", "TMPDIR": str(tmp_path)},
+        env={**os.environ, "PLUGINS": f"{tmp_path}/plugins", "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

@@ -99,7 +99,7 @@ def python_host(build: Path) -> Callable[..., Outcome]:
             sys.executable,
             EXAMPLES / "host" / "host.py",
             *arguments,
-            env={"HOST_PLUGINS": str(build / "plugins"), **(env or {})},
+            env={"PLUGINS": str(build / "plugins"), **(env or {})},
             **options,
         )
         first = ended.stdout.partition("whole files\n")[2].partition("\nonly the first")[0]
@@ -213,6 +213,18 @@ def column(outcome: Outcome, *titles: str) -> dict[str, object]:
 
 
 # -- each plugin against the standard tool ----------------------------------
+
+
+def test_the_commands_of_the_readme_run_both_hosts(build):
+    text = (EXAMPLES / "README.md").read_text("utf-8")
+    made, *commands = re.findall(r"^    (\S.*)", text, re.MULTILINE)
+    assert made.partition(" #")[0].split() == ["make", "-C", "examples"]
+    assert len(commands) == 2
+    for command in commands:
+        line = command.replace("build/", f"{build}/").replace(".venv/bin/python", sys.executable)
+        ended = run("sh", "-c", line, cwd=ROOT, env={"PLUGINS": str(build / "plugins")})
+        assert (ended.returncode, ended.stderr) == (0, ""), line
+        assert "matches" in ended.stdout
 
 
 def test_scan_counts_the_projects_files_as_wc_does(host, own_files):
@@ -433,7 +445,7 @@ def test_the_python_host_without_files_reads_the_projects_own(python_host):
 def test_the_demo_shows_a_line_a_mistake_a_history_and_a_change_by_c(tmp_path):
     made = run("make", "-s", "-C", EXAMPLES, "demo", f"BUILD={tmp_path}")
     assert made.returncode == 0, made.stderr
-    plugins = {"PLUGINS": str(tmp_path / "plugins")}
+    plugins = {"PLUGINS": str(tmp_path / "demo")}
     ended = run(EXAMPLES / "demo" / "run.sh", sys.executable, env=plugins)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr == ""
@@ -447,7 +459,7 @@ def test_the_demo_shows_a_line_a_mistake_a_history_and_a_change_by_c(tmp_path):
 
 
 def test_the_python_host_without_its_plugins_names_the_missing_file(python_host, tmp_path):
-    outcome = python_host(env={"HOST_PLUGINS": str(tmp_path)})
+    outcome = python_host(env={"PLUGINS": str(tmp_path)})
     assert outcome.status != 0
     assert f"{tmp_path}/libscan.so" in outcome.err
 
