@@ -97,11 +97,12 @@ def examine(
 
 def _unread_note(binaries: Sequence[Binary]) -> list[str]:
     """Return a note about the files of this process that weren't read, if there are any."""
-    count = len(binaries)
-    return [
-        f"{count} files of this process were not read, such as {each.notes[0]}"
-        for each in binaries[:1]
-    ]
+    if not binaries:
+        return []
+    first = binaries[0].notes[0]
+    if len(binaries) == 1:
+        return [f"1 file of this process was not read: {first}"]
+    return [f"{len(binaries)} files of this process were not read; the first is {first}"]
 
 
 def _problems(report: Report) -> list[str]:

@@ -16,7 +16,7 @@ from paddle_flags._doctor.elf import binary_from_elf
 from paddle_flags._doctor.other_formats import binary_from_macho, binary_from_pe
 from paddle_flags.errors import FlagArgumentError
 
-# Bytes of a file that is read: LIEF takes seconds for a larger one.
+# Largest files that are read, in bytes: LIEF is slow for PE and Mach-O.
 _SIZES_MAX = {"ELF": 1 << 32, "PE": 1 << 26, "MACHO": 1 << 26}
 _SIZE_MIN = 52  # bytes of the smallest header
 

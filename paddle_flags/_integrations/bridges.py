@@ -109,6 +109,9 @@ def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool
 
         add(target, only, inputs, allow_pending=allow_pending)
         return target
+    if allow_pending:
+        message = "add_options: allow_pending: expected an ArgumentParser; click refuses options"
+        raise FlagUnsupportedError(f"{message} that it doesn't know")
     if sys.modules.get("click"):
         from paddle_flags._integrations import click_command
 

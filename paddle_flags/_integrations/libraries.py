@@ -245,10 +245,9 @@ _finder = _Finder()
 
 def _library_of(name: str) -> str:
     if not isinstance(name, str):
-        kind = type(name).__name__
         message = (
-            f"bridge: {shown(name)}: expected the names of libraries, one ArgumentParser, or"
-            f" absl's FlagValues, not {kind}"
+            "bridge: expected names of libraries, or one ArgumentParser or FlagValues alone, not"
+            f" {type(name).__name__}"
         )
         raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)

@@ -75,7 +75,10 @@ def explain(name: str) -> str:
         (
             f"  {facts.value_text(flag, entry.value)}",
             describe_state(
-                entry.source, flag.source, in_effect=entry is history[0], replaced=entry.replaced
+                entry.source,
+                history[0].source,
+                in_effect=entry is history[0],
+                replaced=entry.replaced,
             ),
             entry.source,
             facts.one_line(entry.place or ""),

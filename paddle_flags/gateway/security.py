@@ -1,7 +1,7 @@
 """Who may ask a gateway for what: all rules of security that Starlette and uvicorn don't have.
 
-`Guard` stands before the application and judges each request; `Door` stands before uvicorn's
-protocol and judges each connection. tests/gateway/test_attack_*.py attacks each rule.
+`Guard` stands before the application and checks each request; `BoundedProtocol` stands before
+uvicorn's protocol and checks each connection. tests/gateway/test_attack_*.py attacks each rule.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ class Guard:
         user = await self._clients.user_of(request)
         if user is None and (_PRIVATE.match(path) or not isinstance(self._clients, TokenClients)):
             raise Refusal(*self._clients.unknown)
-        if user is not None and "door" in request.scope.get("state", {}):
-            request.scope["state"]["door"].open()
+        if user is not None and "protocol" in request.scope.get("state", {}):
+            request.scope["state"]["protocol"].open()
         if self._requests > MOST_REQUESTS:
             raise Refusal(503, "busy", f"{MOST_REQUESTS} requests are being answered")
         request.scope["user"] = user
@@ -237,7 +237,7 @@ class BoundedProtocol(H11Protocol):
             del self.unknown[oldest]
             oldest.abort()
         self._raw, self.unknown[transport] = transport, None
-        self.app_state = {**self.app_state, "door": self}
+        self.app_state = {**self.app_state, "protocol": self}
         self._set_deadline(head=True)
         if self.tls is None:
             super().connection_made(transport)

@@ -76,14 +76,15 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
 def _run(
     app: Guard,
     made: socket.socket,
-    door: dict[str, Any],
+    limits: dict[str, Any],
     *,
     idle: float | None = None,
     proxy: str | None = None,
 ) -> None:
+    fields = {**limits, "unknown": {}, "shutdown": _shut_down}
     config = uvicorn.Config(
         app,
-        http=type("_Door", (BoundedProtocol,), {**door, "unknown": {}, "shutdown": _shut_down}),
+        http=type("_Protocol", (BoundedProtocol,), fields),
         ws="none",
         lifespan="off",
         loop="asyncio",

@@ -27,7 +27,7 @@ def failing(made: argparse.ArgumentParser, args: list[str]) -> str:
     return str(caught.value)
 
 
-# ---- add_to ----
+# ---- add_options ----
 
 
 def test_a_parser_sets_flags_from_its_command_line(name: str) -> None:

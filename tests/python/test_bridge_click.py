@@ -42,6 +42,12 @@ def test_a_command_sets_flags_before_its_body_runs(name: str) -> None:
     assert result.exit_code == 0
 
 
+def test_pending_values_are_refused_as_click_refuses_unknown_options(name: str) -> None:
+    pf.define(name, 6)
+    with pytest.raises(pf.FlagUnsupportedError, match="allow_pending: expected an ArgumentParser"):
+        command(name, allow_pending=True)
+
+
 def test_values_do_not_leak_into_the_next_invocation(name: str) -> None:
     pf.define(name, 6)
     made = command(name)

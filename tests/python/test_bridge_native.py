@@ -367,8 +367,8 @@ BAD = {
     " did you mean 'gflags'?",
     "bridge('paddle')": "bridge('paddle'): no flags of Paddle are in this process: import paddle"
     " first, or call bridge(), which takes what is loaded later, too",
-    "bridge(3)": "bridge: 3: expected the names of libraries, one ArgumentParser, or absl's"
-    " FlagValues, not int",
+    "bridge(3)": "bridge: expected names of libraries, or one ArgumentParser or"
+    " FlagValues alone, not int",
     "bridge(namespace='x')": "bridge: a namespace is for the flags of one library: expected one"
     " name with it",
     "bridge('gflags', namespace='a b')": "bridge: namespace 'a b': expected a name such as 'torch'",

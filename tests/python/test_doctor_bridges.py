@@ -139,7 +139,7 @@ def test_flags_of_absl_py_are_in_the_report():
     found, (line,) = examined(script)
     assert "doc_p" in found["foreign_flags"][0]["not_bridged"]
     assert line == 'absl-py: 1 flag, not bridged: pf.bridge("absl-py") makes it a flag here'
-    for call in ("pf.bridge('absl-py')", "pf.bridge(absl.flags.FLAGS)"):
+    for call in ("pf.bridge('absl-py')", "pf.bridge(flags.FLAGS)"):
         found, (line,) = examined(script + call)
         assert "doc_p" in found["foreign_flags"][0]["bridged"]
         assert "bridged" in line

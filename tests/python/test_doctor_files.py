@@ -280,7 +280,7 @@ def test_without_lief_a_file_of_windows_is_a_note_and_no_problem(tmp_path):
     assert ended.returncode == 0
     first, others = json.loads(doctor("--json", path, env=there).stdout)["notes"]
     assert first == remark
-    assert " files of this process were not read, such as " in others
+    assert " files of this process were not read; the first is " in others
 
 
 def test_a_text_is_refused_with_what_was_expected(tmp_path):

@@ -1,6 +1,8 @@
 """Public names: each is imported when it is first used, and has one place."""
 
 import argparse
+import subprocess
+import sys
 
 import pytest
 
@@ -79,3 +81,24 @@ def test_a_wrong_word_is_named_with_the_nearest_known_one(call, message):
     with pytest.raises((pf.FlagArgumentError, TypeError)) as caught:
         eval(call, {"pf": pf, "parser": argparse.ArgumentParser()})  # noqa: S307 - our own code
     assert message in str(caught.value)
+
+
+FOUND = """
+import sys
+
+
+class Finder:
+    def find_spec(self, name, path, target):
+        return None
+
+
+sys.meta_path.insert(0, Finder())
+import paddle_flags as pf
+
+print(pf.define("level", 3).value)
+"""
+
+
+def test_the_names_are_found_beside_a_finder_whose_arguments_have_no_defaults():
+    ended = subprocess.run([sys.executable, "-c", FOUND], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("3\n", "")

@@ -5,14 +5,14 @@ import { controlOf, hintOf } from './page-control.js';
 import { valueElement } from './page-list.js';
 import { clock, countdown, defaultOf, isLong, isSensitive, person, rangeOf, shown, textOf, typeOf, valueOf } from './page-text.js';
 
-const ARTICLES = { override: 'an override', file: 'a file' };
+const ARTICLES = { override: 'an override', file: 'a file', live: 'a live value', fleet: 'the fleet' };
 
-/** Why an entry of the history holds, or does not. */
-function fate(entry, at, holding) {
+/** Why an entry of the history is in effect, or isn't. */
+function stateOf(entry, at, effective) {
   if (at === 0) return 'in effect';
   if (entry.replaced) return 'replaced by a later one';
   if (entry.source === 'override') return 'hidden by an override above';
-  return `hidden by ${ARTICLES[holding.source] ?? holding.source}`;
+  return `hidden by ${ARTICLES[effective.source] ?? effective.source}`;
 }
 
 /** Whether there is something of clients to take back. */
@@ -194,7 +194,7 @@ export class Panel {
     if (this.name !== name) return;
     const rows = flag.history.map((entry, at) => ({
       class: at ? 'past' : '',
-      cells: [valueOf(flag, entry.value === null ? null : entry.text), fate(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
+      cells: [valueOf(flag, entry.value === null ? null : entry.text), stateOf(entry, at, flag.history[0]), entry.source, entry.place ?? ''],
     }));
     if (this.#control) this.taking.hidden = !hasLive(flag);
     this.history.replaceChildren(table('Values, highest precedence first', ['Value', 'State', 'Source', 'Place'], rows));
