@@ -41,7 +41,6 @@ C_LAYERS += ["module", "input", "report"]
 C_LAYERS += ["api"]
 # The extension modules, which use only the public headers of the core.
 MODULE_LAYERS = ["python", "live"]
-TANGLED = frozenset({"live"})  # whose files still form circles
 PYTHON_LAYERS: list[str] = []
 PYTHON_LAYERS += ["errors", "_core", "_op", "_input", "_report", "_doctor", "_completion", "_new"]
 PYTHON_LAYERS += ["live", "fleet", "gateway", "cli", "testing"]
@@ -78,7 +77,6 @@ class Tree:
     files: list[str]
     arrows: list[Arrow]
     exported: dict[str, str]  # exported function -> file that defines it
-    tangled: frozenset[str] = frozenset()  # folders whose files may form circles
 
     def layer(self, file: str) -> str | None:
         """Return the layer of a file; None if it isn't listed above."""
@@ -110,7 +108,7 @@ def read_modules(root: Path) -> Tree:
     parts = [sorted((folder / name).glob("*.[ch]*")) for name in MODULE_LAYERS]
     arrows = [arrow for part in parts for arrow in read_sources(root, folder, part)[0]]
     files = [path for part in parts for path in part]
-    return Tree("csrc", MODULE_LAYERS, names_in(folder, files), arrows, {}, TANGLED)
+    return Tree("csrc", MODULE_LAYERS, names_in(folder, files), arrows, {})
 
 
 def read_sources(root: Path, folder: Path, files: list[Path]) -> tuple[list[Arrow], dict[str, str]]:
@@ -252,7 +250,7 @@ def violations(tree: Tree) -> list[str]:
     found += [
         f"{arrow}, which is the core's own" for arrow in tree.arrows if arrow.used not in tree.files
     ]
-    found += circles("files", [a for a in tree.arrows if Path(a.user).parts[0] not in tree.tangled])
+    found += circles("files", tree.arrows)
     found += circles("folders", tree.between_layers())
     return found
 

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "server.h"
 
 enum { QUEUE_MAX = 1 << 20 }; /* bytes that wait for the function */
 

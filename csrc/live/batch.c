@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
+#include "job.h"
 
 enum { ROUNDS = 100 };
 
@@ -43,7 +43,6 @@ static bool decide_live_batch(const pd_batch_effect *effects, size_t count, void
   return true;
 }
 
-/* What is wrong is added to `errors`; NULL: it isn't needed. */
 static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *errors,
                                   pd_error *err) {
   pd__change *made = batch->change;
@@ -53,10 +52,10 @@ static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *e
                       .place = *made->requester.label ? made->requester.label : place};
   pd_batch_options options = {.size = sizeof options,
                               .origin = &origin,
-                              .dry_run = trial || (batch->job && batch->job->dry_run),
+                              .dry_run = trial || batch->job->dry_run,
                               .mark = made->number,
                               .errors = errors};
-  if (batch->job && !trial) {
+  if (!trial) {
     options.override = made->state == PD__CHANGE_ACTIVE ? &made->override : NULL;
     options.unchanged = batch->unchanged;
     options.unchanged_count = batch->unchanged_count;
@@ -64,21 +63,6 @@ static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *e
     options.context = batch;
   }
   return pd_batch_apply(batch->items, batch->count, &options, err);
-}
-
-pd_status pd__batch_end_overrides(pd__change *change) {
-  pd_error err;
-  pd__batch batch = {.change = change};
-  pthread_mutex_lock(&pd__lock);
-  for (size_t i = 0; i < change->count; i++) {
-    if (change->flags[i].ended) continue;
-    add_batch_item(&batch,
-                   (pd_batch_change){.flag = change->flags[i].flag, .override = change->override});
-  }
-  pthread_mutex_unlock(&pd__lock);
-  pd_status status = batch.memory_out ? PD_ERR_MEMORY : apply_live_batch(&batch, false, NULL, &err);
-  free(batch.items);
-  return status;
 }
 
 /* ---- Errors of values ---- */
@@ -115,16 +99,6 @@ static pd_status apply_batch_items(pd__batch *batch, bool trial) {
 }
 
 /* ---- Items ---- */
-
-bool pd__flag_get_live_value(pd_flag *flag, pd_value *value) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
-    if (entry.origin.source != PD_SOURCE_LIVE || entry.replaced) continue;
-    *value = entry.value;
-    return true;
-  }
-  return false;
-}
 
 /* What is below goes first, so that readers see no value between the old and the new one. The list
  * of changes begins with the latest. */

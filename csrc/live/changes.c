@@ -3,30 +3,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "change.h"
+
+enum {
+  KEPT_BYTES_MAX = 2 << 20, /* of all changes in the list */
+  TEMPORARY_MAX = 1000      /* changes that are on */
+};
 
 static pd__change *latest;
 static uint64_t last_number;
 static size_t temporary_count;
-
-void pd__requester_write(pd__text *to, const char *name, const pd__requester *requester) {
-  pd__json_begin(to, name, '{');
-  pd__json_put_number(to, "uid", requester->uid);
-  if (requester->pid > 0) pd__json_put_number(to, "pid", (uint64_t)requester->pid);
-  if (requester->pid <= 0) pd__json_put_text(to, "pid", NULL);
-  pd__json_put_text(to, "command", *requester->command ? requester->command : NULL);
-  if (*requester->label || *requester->host) {
-    pd__json_begin(to, "on_behalf_of", '{');
-    pd__json_put_optional(to, "label", requester->label);
-    pd__json_put_optional(to, "host", requester->host);
-    pd__json_end(to, "}");
-  }
-  pd__json_end(to, "}");
-}
-
-bool pd__requester_is_same(const pd__requester *a, const pd__requester *b) {
-  return a->uid == b->uid && strcmp(a->label, b->label) == 0;
-}
 
 /* ---- One change ---- */
 
@@ -74,8 +60,7 @@ bool pd__change_assign_number(pd__change *change) {
     bytes += at->state == PD__CHANGE_ACTIVE ? at->bytes : 0;
   change->number = ++last_number;
   if (change->state != PD__CHANGE_ACTIVE) return true;
-  return temporary_count < PD__TEMPORARY_MAX &&
-         bytes + measure_change(change) <= PD__CHANGES_MAX / 2;
+  return temporary_count < TEMPORARY_MAX && bytes + measure_change(change) <= KEPT_BYTES_MAX / 2;
 }
 
 /* Keeps the latest ones that fit, none that is older than those, and all that are on. */
@@ -84,7 +69,7 @@ static void drop_oldest_changes(void) {
   for (pd__change **at = &latest; *at;) {
     pd__change *each = *at;
     bytes += each->bytes;
-    if (bytes <= PD__CHANGES_MAX || each->state == PD__CHANGE_ACTIVE || each->holders > 0 ||
+    if (bytes <= KEPT_BYTES_MAX || each->state == PD__CHANGE_ACTIVE || each->holders > 0 ||
         each == latest) {
       at = &each->older;
       continue;
@@ -121,6 +106,13 @@ pd__change *pd__change_find(uint64_t number) {
 }
 
 size_t pd__changes_count_temporary(void) { return temporary_count; }
+
+size_t pd_live_count_temporary(void) {
+  pthread_mutex_lock(&pd__lock);
+  size_t count = temporary_count;
+  pthread_mutex_unlock(&pd__lock);
+  return count;
+}
 
 pd__change *pd__change_find_by_override(pd_override override) {
   pd__change *at = latest;
@@ -186,6 +178,22 @@ static pd__change *find_next_due_change(void) {
   return first;
 }
 
+static pd_status end_overrides(const pd__change *change) {
+  pd_batch_options options = {.size = sizeof options, .mark = change->number};
+  pd_batch_change *items = calloc(change->count, sizeof *items);
+  size_t count = 0;
+  if (!items) return PD_ERR_MEMORY;
+  pthread_mutex_lock(&pd__lock);
+  for (size_t i = 0; i < change->count; i++) {
+    if (change->flags[i].ended) continue;
+    items[count++] = (pd_batch_change){.flag = change->flags[i].flag, .override = change->override};
+  }
+  pthread_mutex_unlock(&pd__lock);
+  pd_status status = pd_batch_apply(items, count, &options, NULL);
+  free(items);
+  return status;
+}
+
 /* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
  * undo it meanwhile, but doesn't free it while it is held. */
 static bool end_due_change(pd__change *change) {
@@ -194,7 +202,7 @@ static bool end_due_change(pd__change *change) {
   pthread_mutex_lock(&pd__lock);
   change->holders++;
   pthread_mutex_unlock(&pd__lock);
-  bool ended = pd__batch_end_overrides(change) != PD_ERR_MEMORY;
+  bool ended = end_overrides(change) != PD_ERR_MEMORY;
   pthread_mutex_lock(&pd__lock);
   change->holders--;
   if (ended && change->state == PD__CHANGE_ACTIVE) {
@@ -254,7 +262,6 @@ static pd_status check_reported_change(const pd_live_change *change, pd_error *e
 
 pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd_status status = check_reported_change(change, err);
-  if (status == PD_OK) status = pd__fork_handlers_register(err);
   if (status != PD_OK) return status;
   pd__requester requester = {.uid = geteuid()};
   copy_label(requester.label, change->by);

@@ -1,40 +1,7 @@
 /* What subscribers are told. */
-#include <string.h>
+#include "client.h"
 
-#include "live.h"
-
-/* Adds what a client said of its change. */
-static void write_change_of_event(pd__text *to, uint64_t number) {
-  pthread_mutex_lock(&pd__lock);
-  const pd__change *change = pd__change_find(number);
-  if (change) {
-    pd__json_put_number(to, "change", number);
-    pd__requester_write(to, "who", &change->requester);
-    pd__json_put_text(to, "reason", change->reason);
-    pd__json_put_time(to, "until", change->until);
-  }
-  pthread_mutex_unlock(&pd__lock);
-}
-
-void pd__event_write(pd__text *to, const pd_journal_event *event) {
-  static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
-  char number[PD__NUMBER_SIZE];
-  pd__json_begin(to, NULL, '{');
-  pd__json_put_number(to, "revision", event->revision);
-  pd__json_put_time(to, "at", event->at);
-  pd__json_put_text(to, "name", pd_flag_get_name(event->flag));
-  pd__json_put_text(to, "kind", kinds[event->kind & 3]);
-  if (!event->sensitive) {
-    pd__json_put_or_digest(to, "old", pd__value_format(event->old_type, event->old_value, number));
-    pd__json_put_or_digest(to, "new", pd__value_format(event->new_type, event->new_value, number));
-  }
-  if (event->defined) {
-    pd__json_put_text(to, "source", pd_source_name(event->origin.source));
-    pd__location_write(to, &event->origin);
-  }
-  if (event->mark) write_change_of_event(to, event->mark);
-  pd__json_end(to, "}");
-}
+enum { ALIVE_TIME = 15000 }; /* ms after which a silent subscriber gets a sign of life */
 
 void pd__events_subscribe(pd__job *job) {
   pd__client *client = pd__client_find(job->client);
@@ -102,7 +69,7 @@ bool pd__subscribers_notify(void) {
       send_gap(client, revision);
     } else if (client->seen_revision < revision) {
       send_changes(client);
-    } else if (pd__get_steady_ms() - client->active >= PD__ALIVE_TIME) {
+    } else if (pd__get_steady_ms() - client->active >= ALIVE_TIME) {
       begin_notification(&client->out, "events.alive");
       end_notification(&client->out);
     }

@@ -7,15 +7,9 @@
 
 #include <pd_flags/items.h>
 
-#include "live.h"
+#include "job.h"
 
 /* ---- Values ---- */
-
-const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]) {
-  if (!type) return NULL;
-  if (type == PD_TYPE_string) return value.str;
-  return pd_value_get_text(type, value, number, PD__NUMBER_SIZE, NULL, NULL) == PD_OK ? number : "";
-}
 
 /* JSON has no numbers for infinities and NaN: they are text. A double is written so that a reader
  * doesn't take it for an integer. */
@@ -68,26 +62,6 @@ static void write_flag_entry(pd__text *to, const pd_flag_info *info, const pd_fl
     write_flag_value(to, "value", "text", info, entry->value, entry->unset, whole);
   pd__json_put_text(to, "source", pd_source_name(entry->origin.source));
   pd__location_write(to, &entry->origin);
-}
-
-void pd__location_write(pd__text *to, const pd_origin *origin) {
-  pd__text place = {.data = NULL};
-  if (origin->place && *origin->place) {
-    pd__text_add(&place, origin->place, strlen(origin->place));
-    const char *joint = origin->source == PD_SOURCE_FLEET ? " revision " : ":";
-    if (origin->line) pd__text_add_format(&place, "%s%u", joint, (unsigned)origin->line);
-    if (origin->column) pd__text_add_format(&place, ":%u", (unsigned)origin->column);
-  } else if (origin->source == PD_SOURCE_ARGV) {
-    pd__text_add_format(&place, "argv[%u]", (unsigned)origin->line);
-  }
-  to->failed |= place.failed;
-  pd__json_put_optional(to, "place", place.data);
-  pd__text_free(&place);
-}
-
-void pd__revision_write(pd__text *to, uint64_t revision) {
-  pd__json_put_text(to, "epoch", pd_journal_get_epoch());
-  pd__json_put_number(to, "revision", revision);
 }
 
 /* ---- One flag ---- */
@@ -195,17 +169,6 @@ static void write_flag_members(pd__job *job, pd_flag *flag, const pd_flag_info *
   pd__json_put_bool(to, "settable", !refusal);
   pd__json_put_optional(to, "refusal", refusal);
   if (entry.override) write_temporary_change(to, flag, entry.override);
-}
-
-pd_flag *pd__job_find_flag(pd__job *job, const char *name, pd_flag_info *info) {
-  pd_flag *flag = NULL;
-  pd_error err;
-  *info = (pd_flag_info){.size = sizeof *info};
-  pd_status status = pd_flag_find(name, &flag, &err);
-  if (status == PD_OK) status = pd_flag_get_info(flag, info, &err);
-  if (status == PD_OK) return flag;
-  pd__job_add_problem(job, "unknown", name, status, "%s", err.message);
-  return NULL;
 }
 
 /* ---- hello ---- */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
+#include "job.h"
 
 /* ---- The request ---- */
 

@@ -1,21 +1,19 @@
 /* The changes' thread, and what waits for it. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
+#include "client.h"
 
 static pd__job *queue, *running, *done; /* guarded by pd__lock */
 static bool jobs_thread_runs;
-static pthread_cond_t queued = PTHREAD_COND_INITIALIZER;
 
 /* ---- The changes' thread ---- */
 
 /* Returns NULL, and lets the thread end, if nothing waits and there are no servers. */
 static pd__job *wait_for_job(void) {
   pthread_mutex_lock(&pd__lock);
-  while (!queue && pd__servers) pthread_cond_wait(&queued, &pd__lock);
+  while (!queue && pd__servers) pthread_cond_wait(&pd__lock_changed, &pd__lock);
   pd__job *job = running = queue;
   if (!job) {
     jobs_thread_runs = false;
@@ -25,11 +23,6 @@ static pd__job *wait_for_job(void) {
   queue = job->next;
   pthread_mutex_unlock(&pd__lock);
   return job;
-}
-
-bool pd__job_change_state(pd__job *job, uint32_t from, uint32_t to) {
-  return __atomic_compare_exchange_n(&job->state, &from, to, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE);
 }
 
 /* Watchers are left to the callbacks' thread, so that no change waits for those of an earlier one.
@@ -62,7 +55,7 @@ bool pd__job_queue(pd__job *job) {
   for (; *end; end = &(*end)->next) waiting++;
   bool started = jobs_thread_runs && waiting < PD__JOBS_MAX;
   if (started) *end = job;
-  if (started) pthread_cond_signal(&queued);
+  if (started) pthread_cond_broadcast(&pd__lock_changed);
   pthread_mutex_unlock(&pd__lock);
   return started;
 }
@@ -76,13 +69,11 @@ static void answer_done_jobs(void) {
   pthread_mutex_unlock(&pd__lock);
   for (pd__job *next; list; list = next) {
     next = list->next;
-    pd__client *client = pd__client_find(list->client); /* NULL: gone, or it has its answer */
-    bool given_up = __atomic_load_n(&list->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
-    if (client && !given_up) {
-      client->waiting--;
-      pd__job_answer(list, client);
+    if (__atomic_load_n(&list->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP) {
+      pd__job_free(list); /* its client is gone, or has an answer */
+    } else {
+      pd__client_finish_job(list);
     }
-    pd__job_free(list);
   }
 }
 
@@ -99,9 +90,7 @@ static void describe_wait(const pd__job *job, char why[512]) {
   append_flag_names(&names, first->set);
   append_flag_names(&names, first->unset);
   if (first->values) append_flag_names(&names, first->values->first);
-  if (first->run == pd__changes_undo) {
-    pd__text_add_format(&names, "change %llu", (unsigned long long)first->undo);
-  }
+  if (first->undo) pd__text_add_format(&names, "change %llu", (unsigned long long)first->undo);
   const char *form = first == job
                          ? "given up after %g s: waiting for validators of %s, which may need a "
                            "lock that the program holds, such as Python's"
@@ -120,7 +109,7 @@ static void give_up_job(pd__job *job) {
   if (!client) return;
   client->waiting--;
   describe_wait(job, why);
-  pd__client_answer_problem(client, job->id, "timeout", why);
+  pd__problem_write_answer(&client->out, job->id, "timeout", why);
 }
 
 static int64_t apply_job_deadline(pd__job *job, int64_t now, int64_t next) {
@@ -150,12 +139,9 @@ void pd__jobs_cancel_of_client(uint64_t client) {
 
 bool pd__jobs_are_pending(void) { return queue || running || done; }
 
-void pd__jobs_wake_thread(void) { pthread_cond_signal(&queued); }
-
 /* The thread stayed in the parent, and so did what waits for it. What is running isn't freed: it
  * may be half changed. */
 void pd__jobs_reset_in_child(void) {
   queue = running = done = NULL;
   jobs_thread_runs = false;
-  pthread_cond_init(&queued, NULL);
 }

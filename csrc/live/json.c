@@ -283,3 +283,9 @@ const pd__value *pd__value_find_member(const pd__value *object, const char *name
   while (at && strcmp(at->name, name) != 0) at = at->next;
   return at;
 }
+
+size_t pd__values_count(const pd__value *first) {
+  size_t count = 0;
+  for (; first; first = first->next) count++;
+  return count;
+}

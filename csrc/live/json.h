@@ -38,6 +38,9 @@ void pd__document_free(pd__document *document);
 /* Returns the member of an object; NULL: there is none. */
 const pd__value *pd__value_find_member(const pd__value *object, const char *name);
 
+/* Counts the values from `first` on. */
+size_t pd__values_count(const pd__value *first);
+
 /* Returns the length of the character at `bytes`, which isn't ASCII; 0: it isn't well-formed. */
 size_t pd__utf8_sequence_length(const char *bytes, size_t left);
 

@@ -1,54 +1,19 @@
 /* The clients' thread. It ends when there is nothing to serve and no temporary change is on. */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "live.h"
-
-pthread_mutex_t pd__lock = PTHREAD_MUTEX_INITIALIZER;
+#include "client.h"
 
 static bool loop_thread_runs; /* guarded by pd__lock */
-
-/* What wakes the thread: a pipe, since its inode is no other one's. */
-static pd__descriptor wake_in = {.fd = -1}, wake_out = {.fd = -1};
-
-static int64_t read_clock_ms(clockid_t clock) {
-  struct timespec now;
-  clock_gettime(clock, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-int64_t pd__get_steady_ms(void) { return read_clock_ms(CLOCK_MONOTONIC); }
-int64_t pd__get_wall_ms(void) { return read_clock_ms(CLOCK_REALTIME); }
-
-bool pd__thread_start(void *(*function)(void *), void *argument) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  sigset_t all, before;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  bool created = pthread_create(&thread, &attributes, function, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  pthread_attr_destroy(&attributes);
-  return created;
-}
 
 static bool open_wake_pipe(void) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
-  pd__descriptor_adopt(&wake_in, ends[0]);
-  pd__descriptor_adopt(&wake_out, ends[1]);
+  pd__descriptor_adopt(&pd__wake_in, ends[0]);
+  pd__descriptor_adopt(&pd__wake_out, ends[1]);
   return true;
-}
-
-void pd__loop_wake(void) {
-  if (pd__descriptor_is_own(&wake_out)) (void)!write(wake_out.fd, "", 1);
 }
 
 /* ---- One round ---- */
@@ -71,7 +36,7 @@ static void add_polled_descriptor(poll_round *round, int fd, short events) {
 
 static void add_polled_descriptors(poll_round *round) {
   round->count = round->servers = 0;
-  add_polled_descriptor(round, wake_in.fd, POLLIN);
+  add_polled_descriptor(round, pd__wake_in.fd, POLLIN);
   pthread_mutex_lock(&pd__lock);
   for (pd_live_server *each = pd__servers; each; each = each->next) {
     add_polled_descriptor(round, each->stopped ? -1 : each->socket.listening.fd, POLLIN);
@@ -147,11 +112,11 @@ static void *run_loop(void *unused) {
   pd_callbacks_postpone(true);
   while (!finish_loop()) {
     int timeout = do_pending_work();
-    if (!pd__descriptor_is_own(&wake_in)) open_wake_pipe(); /* the program has closed it */
+    if (!pd__descriptor_is_own(&pd__wake_in)) open_wake_pipe(); /* the program has closed it */
     add_polled_descriptors(&round);
     if (poll(round.fds, round.count, timeout) <= 0 || !round.fds) continue;
-    if ((round.fds[0].revents & POLLIN) && pd__descriptor_is_own(&wake_in)) {
-      (void)!read(wake_in.fd, waste, sizeof waste);
+    if ((round.fds[0].revents & POLLIN) && pd__descriptor_is_own(&pd__wake_in)) {
+      (void)!read(pd__wake_in.fd, waste, sizeof waste);
     }
     handle_client_events(&round);
     handle_server_events(&round);
@@ -163,7 +128,7 @@ static void *run_loop(void *unused) {
 /* ---- Starting ---- */
 
 bool pd__loop_start(void) {
-  bool open = pd__descriptor_is_own(&wake_in) || open_wake_pipe();
+  bool open = pd__descriptor_is_own(&pd__wake_in) || open_wake_pipe();
   if (!loop_thread_runs) loop_thread_runs = open && pd__thread_start(run_loop, NULL);
   if (loop_thread_runs) pd__loop_wake();
   return loop_thread_runs;
@@ -177,6 +142,6 @@ void pd__loop_reset_in_child(void) {
     pd__descriptor_close(&each->descriptor);
   }
   pd__clients_reset_in_child();
-  pd__descriptor_close(&wake_in);
-  pd__descriptor_close(&wake_out);
+  pd__descriptor_close(&pd__wake_in);
+  pd__descriptor_close(&pd__wake_out);
 }

@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
+#include "job.h"
+
+enum {
+  NAMES_MAX = 1000, /* in one change */
+  REASON_MAX = 1000 /* bytes */
+};
 
 /* ---- Kinds of values. Each reads to `out`, and returns false if it isn't as expected. ---- */
 
@@ -121,7 +126,7 @@ static const struct param {
     {"step", parse_step_param, OFFSET_OF(step), 0, "a whole number"},
     {"unset", parse_names_param, OFFSET_OF(unset), 0, "an array of names of flags"},
     {"confirm", parse_names_param, OFFSET_OF(confirm), 0, "an array of names of flags"},
-    {"reason", parse_text_param, OFFSET_OF(reason), PD__REASON_MAX, "text of at most 1000 bytes"},
+    {"reason", parse_text_param, OFFSET_OF(reason), REASON_MAX, "text of at most 1000 bytes"},
     {"for", parse_seconds_param, OFFSET_OF(duration), 30.0 * 24 * 3600,
      "seconds, or a quantity such as 90s, 10m or 1h30m, from 0.1 s to 30 d"},
     {"timeout", parse_seconds_param, OFFSET_OF(timeout), 3600, "seconds, from 0.1 to 3600"},
@@ -162,12 +167,6 @@ void pd__params_parse(pd__job *job, const char *known, const pd__value *params) 
 
 /* ---- flags.set ---- */
 
-size_t pd__values_count(const pd__value *first) {
-  size_t count = 0;
-  for (; first; first = first->next) count++;
-  return count;
-}
-
 /* Returns the first of a list with that kind or one behind it; NULL: there is none. */
 static const pd__value *find_value_of_kind(const pd__value *at, pd__kind least) {
   while (at && at->kind < least) at = at->next;
@@ -187,7 +186,7 @@ void pd__flags_check_set(pd__job *job) {
     fail_param(job, wrong->name, "text, a number, true, false or null");
   } else if (changes == 0) {
     fail_param(job, "set and unset", "a flag to change");
-  } else if (changes > PD__NAMES_MAX || pd__values_count(job->expect) > PD__NAMES_MAX) {
+  } else if (changes > NAMES_MAX || pd__values_count(job->expect) > NAMES_MAX) {
     fail_param(job, "set, unset and expect", "at most 1000 flags");
   } else if (job->duration > 0 && (job->unset || has_null_value(job->set))) {
     fail_param(job, "for", "only new values: taking back a value has no end");

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
+#include "job.h"
 
 /* ---- The flags to change ---- */
 
@@ -38,7 +38,7 @@ static void read_requested_flag(pd__batch *batch, pd__changed_flag *each, const 
   check_settable(batch->job, each, &info);
 }
 
-/* Two spellings of one flag would set it twice. There are at most PD__NAMES_MAX flags. */
+/* Two spellings of one flag would set it twice. There are at most 1000 flags (params.c). */
 static void check_set_once(pd__job *job, const pd__change *made) {
   for (size_t i = 0; i < made->count; i++) {
     const pd__changed_flag *each = &made->flags[i];

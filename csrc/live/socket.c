@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "server.h"
 
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -246,26 +246,6 @@ static pd_status bind_socket(pd__socket *socket, pd_error *err) {
 }
 
 /* ---- All together ---- */
-
-void pd__descriptor_adopt(pd__descriptor *to, int fd) {
-  struct stat status = {.st_ino = 0};
-  (void)fstat(fd, &status);
-  to->device = status.st_dev;
-  to->inode = status.st_ino;
-  __atomic_store_n(&to->fd, fd, __ATOMIC_RELEASE);
-}
-
-bool pd__descriptor_is_own(const pd__descriptor *descriptor) {
-  struct stat status;
-  int fd = __atomic_load_n(&descriptor->fd, __ATOMIC_ACQUIRE);
-  return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == descriptor->device &&
-         status.st_ino == descriptor->inode;
-}
-
-void pd__descriptor_close(pd__descriptor *descriptor) {
-  if (pd__descriptor_is_own(descriptor)) close(descriptor->fd);
-  descriptor->fd = -1;
-}
 
 static pd_status listen_as_number(const char *path, int number, pd__socket *out, pd_error *err) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "live.h"
+#include "system.h"
+#include "text.h"
 
 enum { WAIT_TIME = 10000, SHORT_TIME = 300 };
 
@@ -104,13 +105,13 @@ static void start_waiting(void) {
 }
 
 /* The thread stayed in the parent. */
-void pd__start_resume_in_child(void) {
+static void resume_waiting_in_child(void) {
   if (waiting) start_waiting();
 }
 
 __attribute__((constructor)) static void start_when_loaded(void) {
   if (!is_serving_requested()) return;
-  if (pd__fork_handlers_register(NULL) != PD_OK) return;
+  if (pthread_atfork(NULL, NULL, resume_waiting_in_child) != 0) return;
   waiting_since = pd__get_steady_ms();
   start_waiting();
 }

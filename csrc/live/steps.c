@@ -3,7 +3,7 @@
  * looks at the step. So at least one of them sees the other. */
 #include <time.h>
 
-#include "live.h"
+#include "client.h"
 
 #define NONE INT64_MIN
 #define OPEN INT64_MAX
@@ -38,7 +38,7 @@ static pd_status wait_at_gate(int64_t step, pd_error *err) {
 }
 
 pd_status pd_live_step(int64_t step, pd_error *err) {
-  if (__atomic_exchange_n(&last, step, __ATOMIC_SEQ_CST) == NONE) pd__fork_handlers_register(NULL);
+  __atomic_store_n(&last, step, __ATOMIC_SEQ_CST);
   if (step < __atomic_load_n(&gate, __ATOMIC_SEQ_CST)) return PD_OK;
   return wait_at_gate(step, err);
 }
@@ -97,7 +97,6 @@ void pd__steps_wait(pd__job *job) {
 /* ---- Who waits, on the clients' thread ---- */
 
 static void answer_step_wait(pd__job *job, int64_t step) {
-  pd__client *client = pd__client_find(job->client);
   if (is_step_reached(step, job->step.number)) {
     write_step_result(job, step);
   } else {
@@ -105,8 +104,7 @@ static void answer_step_wait(pd__job *job, int64_t step) {
                         "given up after %g s: the program hasn't begun step %lld", job->timeout,
                         (long long)job->step.number);
   }
-  client->waiting--;
-  pd__job_answer(job, client);
+  pd__client_finish_job(job);
 }
 
 int64_t pd__steps_answer(void) {
@@ -117,7 +115,6 @@ int64_t pd__steps_answer(void) {
     if (is_step_reached(step, each->step.number) || each->deadline <= now) {
       *at = each->next;
       answer_step_wait(each, step);
-      pd__job_free(each);
     } else {
       at = &each->next;
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "live.h"
+#include "job.h"
 
 /* ---- Whether it stands ---- */
 
@@ -115,7 +115,9 @@ static pd__change *find_change_to_undo(pd__job *job) {
     pd__job_add_problem(job, "forbidden", NULL, PD_ERR_REFUSED, "change %llu is by another client",
                         number);
   }
-  return job->problems ? NULL : at;
+  if (job->problems) return NULL;
+  job->undo = at->number;
+  return at;
 }
 
 /* ---- Taking it back ---- */
