@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "../../csrc/live/live.h"
+#include "../../csrc/live/client.h"
 #include "json.h"
 
 #define SECRET "s3cr3t-0f-the-fuzz3r"
@@ -33,29 +33,31 @@ static void check_line(char *line, size_t length) {
 }
 
 static void check_answers(pd__client *client) {
-  char *at = client->out.data, *end = at + client->out.length;
-  while (at < end) {
-    char *stop = memchr(at, '\n', (size_t)(end - at));
+  size_t left = client->out.length;
+  for (char *at = client->out.data; left > 0;) {
+    char *stop = memchr(at, '\n', left);
     REQUIRE(stop);
     check_line(at, (size_t)(stop - at));
+    left -= (size_t)(stop + 1 - at);
     at = stop + 1;
   }
   client->out.length = 0;
 }
 
 static void send_line(pd__client *client, const char *line, size_t length) {
-  pd__request_answer(client, line, length);
+  pd__client_handle_request(client, line, length);
   while (client->waiting > 0) {
     sched_yield();
     pd__jobs_answer();
   }
-  pd__subscribers_tell();
+  pd__subscribers_notify();
   check_answers(client);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static uint64_t number;
-  pd__client client = {.number = ++number, .server = &server, .who = {.uid = 1000, .pid = 77}};
+  pd__client client = {
+      .number = ++number, .server = &server, .requester = {.uid = 1000, .pid = 77}};
   const char *at = (const char *)data, *end = at + size;
   may_leak = memmem(data, size, "s3cr3t", 6) || memmem(data, size, "\\u", 2);
   pd__clients = &client;
