@@ -45,7 +45,7 @@ static bool decide_live_batch(const pd_batch_effect *effects, size_t count, void
 
 static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *errors,
                                   pd_error *err) {
-  pd__change *made = batch->change;
+  pd__change_record *made = batch->change;
   char place[32];
   snprintf(place, sizeof place, "uid %u", made->requester.uid);
   pd_origin origin = {.source = PD_SOURCE_LIVE,
@@ -102,7 +102,7 @@ static pd_status apply_batch_items(pd__batch *batch, bool trial) {
 
 /* What is below goes first, so that readers see no value between the old and the new one. The list
  * of changes begins with the latest. */
-static void add_override_ends(pd__batch *batch, pd_flag *flag, const pd__change *at) {
+static void add_override_ends(pd__batch *batch, pd_flag *flag, const pd__change_record *at) {
   if (!at) return;
   add_override_ends(batch, flag, at->older);
   for (size_t i = 0; at->state == PD__CHANGE_ACTIVE && i < at->count; i++) {
@@ -140,7 +140,7 @@ static const char *get_new_source(const pd__changed_flag *flag, bool temporary) 
   return pd_flag_get_info(flag->flag, &info, NULL) == PD_OK ? pd_source_name(info.source) : "";
 }
 
-static void write_batch_result(pd__job *job, const pd__change *made) {
+static void write_batch_result(pd__job *job, const pd__change_record *made) {
   pd__text *to = &job->result;
   pd__json_begin(to, NULL, '{');
   if (job->dry_run) pd__json_put_text(to, "change", NULL);
@@ -165,7 +165,7 @@ static void mark_ended_overrides(const pd__batch *batch) {
   for (size_t i = 0; i < batch->count; i++) {
     bool empty = true;
     if (!batch->items[i].override) continue;
-    pd__change *change = pd__change_find_by_override(batch->items[i].override);
+    pd__change_record *change = pd__change_find_by_override(batch->items[i].override);
     for (size_t k = 0; change && k < change->count; k++) {
       if (change->flags[k].flag == batch->items[i].flag) change->flags[k].ended = true;
       empty &= change->flags[k].ended;
@@ -177,7 +177,7 @@ static void mark_ended_overrides(const pd__batch *batch) {
 /* Once the change is in the list, it may end, and be forgotten: what is said of it is written
  * before. */
 static void publish_change(pd__batch *batch) {
-  pd__change *made = batch->change;
+  pd__change_record *made = batch->change;
   pd__text event = {.data = NULL};
   bool temporary = made->state == PD__CHANGE_ACTIVE;
   for (size_t i = 0; i < made->count; i++) {
@@ -197,7 +197,7 @@ static void publish_change(pd__batch *batch) {
 }
 
 /* What was asked for is in it by names alone, unless a flag is known and may be shown. */
-static void audit_refusal(const pd__job *job, const pd__change *wanted) {
+static void audit_refusal(const pd__job *job, const pd__change_record *wanted) {
   pd__text line = {.data = NULL};
   pd__json_begin(&line, NULL, '{');
   pd__json_put_text(&line, "event", "refused");
@@ -221,7 +221,7 @@ static void audit_refusal(const pd__job *job, const pd__change *wanted) {
 }
 
 /* The client has its answer, or is gone. */
-void pd__batch_audit_given_up(pd__job *job, const pd__change *wanted) {
+void pd__batch_audit_given_up(pd__job *job, const pd__change_record *wanted) {
   if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != PD__GIVEN_UP) return;
   pd__job_add_problem(job, "timeout", NULL, PD_ERR_REFUSED, "the change was given up");
   if (!job->dry_run) audit_refusal(job, wanted);

@@ -32,8 +32,8 @@ typedef struct pd__changed_flag {
   char *old_text, *new_text;  /* JSON; NULL: no value, or sensitive */
 } pd__changed_flag;
 
-typedef struct pd__change {
-  struct pd__change *older;
+typedef struct pd__change_record {
+  struct pd__change_record *older;
   uint64_t number;
   int64_t at;
   uint64_t undoes; /* 0: it sets */
@@ -49,28 +49,28 @@ typedef struct pd__change {
   size_t holders;   /* threads that end or undo it: it isn't freed */
   size_t count;
   pd__changed_flag flags[];
-} pd__change;
+} pd__change_record;
 
 /* Returns NULL without memory. */
-pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
+pd__change_record *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
 /* Assigns its number. Returns false if too many temporary changes are active. */
-bool pd__change_assign_number(pd__change *change);
+bool pd__change_assign_number(pd__change_record *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
-void pd__change_discard(pd__change *change);
+void pd__change_discard(pd__change_record *change);
 /* Lists it, and drops the oldest ones that are too many. */
-void pd__change_add(pd__change *change);
-pd__change *pd__change_find(uint64_t number);
-pd__change *pd__change_latest(void);
+void pd__change_add(pd__change_record *change);
+pd__change_record *pd__change_find(uint64_t number);
+pd__change_record *pd__change_latest(void);
 size_t pd__changes_count_temporary(void);
 /* The temporary change with that override; NULL: none. */
-pd__change *pd__change_find_by_override(pd_override override);
+pd__change_record *pd__change_find_by_override(pd_override override);
 /* Marks a temporary change as ended, and releases its references. */
-void pd__change_mark_ended(pd__change *change, pd__change_state state);
+void pd__change_mark_ended(pd__change_record *change, pd__change_state state);
 
 /* Adds all members of a change. */
-void pd__change_write(pd__text *to, const pd__change *change);
+void pd__change_write(pd__text *to, const pd__change_record *change);
 /* Adds the change as an event of the audit. */
-void pd__change_write_event(pd__text *to, const pd__change *change, const char *event);
+void pd__change_write_event(pd__text *to, const pd__change_record *change, const char *event);
 /* Adds "name", "old" and "new". */
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 

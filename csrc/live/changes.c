@@ -10,14 +10,15 @@ enum {
   TEMPORARY_MAX = 1000      /* changes that are on */
 };
 
-static pd__change *latest;
+static pd__change_record *latest;
 static uint64_t last_number;
 static size_t temporary_count;
 
 /* ---- One change ---- */
 
-pd__change *pd__change_new(size_t count, const pd__requester *requester, const char *reason) {
-  pd__change *made = calloc(1, sizeof *made + count * sizeof *made->flags);
+pd__change_record *pd__change_new(size_t count, const pd__requester *requester,
+                                  const char *reason) {
+  pd__change_record *made = calloc(1, sizeof *made + count * sizeof *made->flags);
   if (!made) return NULL;
   made->count = count;
   made->requester = *requester;
@@ -28,7 +29,7 @@ pd__change *pd__change_new(size_t count, const pd__requester *requester, const c
   return NULL;
 }
 
-static void free_change(pd__change *change) {
+static void free_change(pd__change_record *change) {
   if (!change) return;
   for (size_t i = 0; i < change->count; i++) {
     free(change->flags[i].name);
@@ -41,7 +42,7 @@ static void free_change(pd__change *change) {
 
 static size_t get_text_size(const char *text) { return text ? strlen(text) + 1 : 0; }
 
-static size_t measure_change(const pd__change *change) {
+static size_t measure_change(const pd__change_record *change) {
   size_t size = sizeof *change + get_text_size(change->reason);
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
@@ -54,9 +55,9 @@ static size_t measure_change(const pd__change *change) {
 /* ---- The list ---- */
 
 /* Those that are on may take half of the room: more can't be forgotten, so they are refused. */
-bool pd__change_assign_number(pd__change *change) {
+bool pd__change_assign_number(pd__change_record *change) {
   size_t bytes = 0;
-  for (const pd__change *at = latest; at; at = at->older)
+  for (const pd__change_record *at = latest; at; at = at->older)
     bytes += at->state == PD__CHANGE_ACTIVE ? at->bytes : 0;
   change->number = ++last_number;
   if (change->state != PD__CHANGE_ACTIVE) return true;
@@ -66,8 +67,8 @@ bool pd__change_assign_number(pd__change *change) {
 /* Keeps the latest ones that fit, none that is older than those, and all that are on. */
 static void drop_oldest_changes(void) {
   size_t bytes = 0;
-  for (pd__change **at = &latest; *at;) {
-    pd__change *each = *at;
+  for (pd__change_record **at = &latest; *at;) {
+    pd__change_record *each = *at;
     bytes += each->bytes;
     if (bytes <= KEPT_BYTES_MAX || each->state == PD__CHANGE_ACTIVE || each->holders > 0 ||
         each == latest) {
@@ -79,15 +80,15 @@ static void drop_oldest_changes(void) {
   }
 }
 
-void pd__change_discard(pd__change *change) {
+void pd__change_discard(pd__change_record *change) {
   pthread_mutex_lock(&pd__lock);
   if (change && change->number > 0 && change->number == last_number) last_number--;
   pthread_mutex_unlock(&pd__lock);
   free_change(change);
 }
 
-void pd__change_add(pd__change *change) {
-  pd__change **at = &latest;
+void pd__change_add(pd__change_record *change) {
+  pd__change_record **at = &latest;
   while (*at && (*at)->number > change->number) at = &(*at)->older; /* one came while it was made */
   change->bytes = measure_change(change);
   change->older = *at;
@@ -97,10 +98,10 @@ void pd__change_add(pd__change *change) {
   drop_oldest_changes();
 }
 
-pd__change *pd__change_latest(void) { return latest; }
+pd__change_record *pd__change_latest(void) { return latest; }
 
-pd__change *pd__change_find(uint64_t number) {
-  pd__change *at = latest;
+pd__change_record *pd__change_find(uint64_t number) {
+  pd__change_record *at = latest;
   while (at && at->number > number) at = at->older;
   return at && at->number == number ? at : NULL;
 }
@@ -114,13 +115,13 @@ size_t pd_live_count_temporary(void) {
   return count;
 }
 
-pd__change *pd__change_find_by_override(pd_override override) {
-  pd__change *at = latest;
+pd__change_record *pd__change_find_by_override(pd_override override) {
+  pd__change_record *at = latest;
   while (at && (at->state != PD__CHANGE_ACTIVE || at->override != override)) at = at->older;
   return at;
 }
 
-void pd__change_mark_ended(pd__change *change, pd__change_state state) {
+void pd__change_mark_ended(pd__change_record *change, pd__change_state state) {
   if (change->state == PD__CHANGE_ACTIVE) {
     temporary_count--;
     if (change->audit) pd__audit_release(change->audit);
@@ -138,7 +139,7 @@ void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag) {
   pd__json_put_raw(to, "new", flag->new_text ? flag->new_text : "null");
 }
 
-void pd__change_write(pd__text *to, const pd__change *change) {
+void pd__change_write(pd__text *to, const pd__change_record *change) {
   static const char *const states[] = {"kept", "on", "ended", "undone"};
   pd__json_put_number(to, "change", change->number);
   pd__json_put_time(to, "at", change->at);
@@ -158,7 +159,7 @@ void pd__change_write(pd__text *to, const pd__change *change) {
   pd__json_end(to, "]");
 }
 
-void pd__change_write_event(pd__text *to, const pd__change *change, const char *event) {
+void pd__change_write_event(pd__text *to, const pd__change_record *change, const char *event) {
   pd__json_begin(to, NULL, '{');
   pd__json_put_text(to, "event", event);
   pd__json_put_text(to, "result", "applied");
@@ -170,15 +171,15 @@ void pd__change_write_event(pd__text *to, const pd__change *change, const char *
  * are notified by others, so nothing keeps it waiting. ---- */
 
 /* Returns the change that is due first; NULL: none is on. The caller holds pd__lock. */
-static pd__change *find_next_due_change(void) {
-  pd__change *first = NULL;
-  for (pd__change *at = latest; at; at = at->older) {
+static pd__change_record *find_next_due_change(void) {
+  pd__change_record *first = NULL;
+  for (pd__change_record *at = latest; at; at = at->older) {
     if (at->state == PD__CHANGE_ACTIVE && (!first || at->deadline < first->deadline)) first = at;
   }
   return first;
 }
 
-static pd_status end_overrides(const pd__change *change) {
+static pd_status end_overrides(const pd__change_record *change) {
   pd_batch_options options = {.size = sizeof options, .mark = change->number};
   pd_batch_change *items = calloc(change->count, sizeof *items);
   size_t count = 0;
@@ -196,7 +197,7 @@ static pd_status end_overrides(const pd__change *change) {
 
 /* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
  * undo it meanwhile, but doesn't free it while it is held. */
-static bool end_due_change(pd__change *change) {
+static bool end_due_change(pd__change_record *change) {
   pd__text event = {.data = NULL};
   pd__audit *audit = NULL;
   pthread_mutex_lock(&pd__lock);
@@ -222,7 +223,7 @@ static bool end_due_change(pd__change *change) {
 int64_t pd__changes_end_due(void) {
   for (;;) {
     pthread_mutex_lock(&pd__lock);
-    pd__change *next = find_next_due_change();
+    pd__change_record *next = find_next_due_change();
     int64_t deadline = next ? next->deadline : INT64_MAX;
     pthread_mutex_unlock(&pd__lock);
     int64_t now = pd__get_steady_ms();
@@ -266,7 +267,7 @@ pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd__requester requester = {.uid = geteuid()};
   copy_label(requester.label, change->by);
   copy_label(requester.host, change->fleet);
-  pd__change *made = pd__change_new(change->count, &requester, change->reason);
+  pd__change_record *made = pd__change_new(change->count, &requester, change->reason);
   bool copied = made != NULL;
   for (size_t i = 0; copied && i < change->count; i++) {
     copied = copy_changed_flag(&made->flags[i], &change->flags[i]);

@@ -14,7 +14,7 @@
 /* JSON has no numbers for infinities and NaN: they are text. A double is written so that a reader
  * doesn't take it for an integer. */
 static void write_typed_text(pd__text *to, const char *name, pd_type type, const char *text) {
-  char number[PD__NUMBER_SIZE];
+  char number[PD__VALUE_TEXT_SIZE];
   pd_value value = {.f64 = 0};
   bool real = type == PD_TYPE_double;
   bool parsed = type != PD_TYPE_string && pd_value_parse(type, NULL, text, &value, NULL) == PD_OK;
@@ -44,7 +44,7 @@ static void write_list_value(pd__text *to, const char *name, pd_type type, const
 /* Adds the value under two names: as JSON knows it, and as text. */
 static void write_flag_value(pd__text *to, const char *name, const char *text_name,
                              const pd_flag_info *info, pd_value value, bool unset, bool whole) {
-  char number[PD__NUMBER_SIZE];
+  char number[PD__VALUE_TEXT_SIZE];
   const char *text = unset ? NULL : pd__value_format(info->type, value, number);
   if (text && !whole && strlen(text) > PD__PLAIN_TEXT_MAX) {
     pd__json_put_or_digest(to, text_name, text);
@@ -69,7 +69,7 @@ static void write_flag_entry(pd__text *to, const pd_flag_info *info, const pd_fl
 /* The least and the largest value of a type say nothing. */
 static void write_limit(pd__text *to, const char *name, const pd_flag_info *info, pd_value limit,
                         pd_value of_type) {
-  char own[PD__NUMBER_SIZE], general[PD__NUMBER_SIZE];
+  char own[PD__VALUE_TEXT_SIZE], general[PD__VALUE_TEXT_SIZE];
   bool limited = info->type != PD_TYPE_bool && info->type != PD_TYPE_string && !info->list;
   if (!limited) return;
   const char *text = pd__value_format(info->type, limit, own);
@@ -121,7 +121,7 @@ static void write_attributes(pd__text *to, const pd_flag_info *info) {
 /* Returns the text that the flag has when its topmost override ends, as the first entry below. */
 static void write_value_below(pd__text *to, pd_flag *flag, pd_override override) {
   pd_flag_entry entry = {.size = sizeof entry};
-  char number[PD__NUMBER_SIZE];
+  char number[PD__VALUE_TEXT_SIZE];
   for (size_t i = 1; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
     if (entry.override == override || entry.replaced) continue;
     pd_type type = entry.unset ? (pd_type)0 : entry.type;
@@ -133,7 +133,7 @@ static void write_value_below(pd__text *to, pd_flag *flag, pd_override override)
 
 static void write_temporary_change(pd__text *to, pd_flag *flag, pd_override override) {
   pthread_mutex_lock(&pd__lock);
-  const pd__change *change = pd__change_find_by_override(override);
+  const pd__change_record *change = pd__change_find_by_override(override);
   uint64_t number = change ? change->number : 0;
   int64_t until = change ? change->until : 0,
           left = change ? change->deadline - pd__get_steady_ms() : 0;

@@ -44,7 +44,7 @@ static pd_config *make_fleet_config(pd__job *job) {
 
 typedef struct fleet_changes {
   pd_live_changed *flags;
-  char (*numbers)[2][PD__NUMBER_SIZE]; /* their texts, unless they are the registry's */
+  char (*numbers)[2][PD__VALUE_TEXT_SIZE]; /* their texts, unless they are the registry's */
   size_t count;
 } fleet_changes;
 
@@ -64,7 +64,7 @@ static fleet_changes collect_fleet_changes(uint64_t since) {
   bool goes = all.flags && all.numbers;
   for (; goes && all.count < room && pd_journal_get(since, &event, NULL) == PD_OK;
        since = event.revision) {
-    char(*texts)[PD__NUMBER_SIZE] = all.numbers[all.count];
+    char(*texts)[PD__VALUE_TEXT_SIZE] = all.numbers[all.count];
     const char *old_text = pd__value_format(event.old_type, event.old_value, texts[0]);
     const char *new_text = pd__value_format(event.new_type, event.new_value, texts[1]);
     if (!is_fleet_event(&event) || (old_text && new_text && !strcmp(old_text, new_text))) continue;

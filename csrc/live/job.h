@@ -91,8 +91,8 @@ void pd__flags_check_set(pd__job *job); /* whether those of flags.set go togethe
 pd_flag *pd__job_find_flag(pd__job *job, const char *name, pd_flag_info *info);
 
 /* Returns a value as text, in `number` or where it is; NULL for a type of 0. */
-enum { PD__NUMBER_SIZE = 64 };
-const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]);
+enum { PD__VALUE_TEXT_SIZE = 64 };
+const char *pd__value_format(pd_type type, pd_value value, char number[PD__VALUE_TEXT_SIZE]);
 
 /* Adds "place". */
 void pd__location_write(pd__text *to, const pd_origin *origin);
@@ -107,8 +107,8 @@ bool pd__flag_get_live_value(pd_flag *flag, pd_value *value);
 
 typedef struct pd__batch {
   pd__job *job;
-  pd__change *change; /* what happens; owned until it is in the list */
-  pd__change *undone; /* what is undone; or NULL */
+  pd__change_record *change; /* what happens; owned until it is in the list */
+  pd__change_record *undone; /* what is undone; or NULL */
   pd_batch_change *items;
   size_t count, capacity;
   pd_flag_revision *unchanged;
@@ -120,7 +120,7 @@ typedef struct pd__batch {
  * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
 void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));
 /* Audits a change that was given up. `wanted` NULL: nobody has looked what it was. */
-void pd__batch_audit_given_up(pd__job *job, const pd__change *wanted);
+void pd__batch_audit_given_up(pd__job *job, const pd__change_record *wanted);
 
 /* ---- The methods ---- */
 

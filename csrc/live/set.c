@@ -39,7 +39,7 @@ static void read_requested_flag(pd__batch *batch, pd__changed_flag *each, const 
 }
 
 /* Two spellings of one flag would set it twice. There are at most 1000 flags (params.c). */
-static void check_set_once(pd__job *job, const pd__change *made) {
+static void check_set_once(pd__job *job, const pd__change_record *made) {
   for (size_t i = 0; i < made->count; i++) {
     const pd__changed_flag *each = &made->flags[i];
     bool twice = false;
@@ -50,7 +50,7 @@ static void check_set_once(pd__job *job, const pd__change *made) {
   }
 }
 
-static void check_confirmed(pd__job *job, pd__change *made) {
+static void check_confirmed(pd__job *job, pd__change_record *made) {
   pd_flag_info info;
   for (const pd__value *at = job->confirm; at; at = at->next) {
     const pd_flag *flag = pd__job_find_flag(job, at->text, &info);
@@ -67,7 +67,7 @@ static void check_confirmed(pd__job *job, pd__change *made) {
 
 static void read_requested_flags(pd__batch *batch) {
   pd__job *job = batch->job;
-  pd__change *made = batch->change;
+  pd__change_record *made = batch->change;
   pd__changed_flag *next = made->flags;
   for (const pd__value *at = job->set; at; at = at->next) read_requested_flag(batch, next++, at);
   for (const pd__value *at = job->unset; at; at = at->next) read_requested_flag(batch, next++, at);
@@ -101,7 +101,7 @@ static void read_expectations(pd__batch *batch) {
 
 static void write_current_value(pd__text *to, const char *name, pd_flag *flag) {
   pd_flag_entry entry = {.size = sizeof entry};
-  char number[PD__NUMBER_SIZE];
+  char number[PD__VALUE_TEXT_SIZE];
   if (pd_flag_get_entry(flag, 0, &entry, NULL) != PD_OK) return;
   pd_type type = entry.unset ? (pd_type)0 : entry.type;
   pd__json_put_or_digest(to, name, pd__value_format(type, entry.value, number));

@@ -16,12 +16,12 @@ static bool has_override(pd_flag *flag, pd_override override) {
 }
 
 static bool is_equal_value(pd_type type, pd_value a, pd_value b) {
-  char one[PD__NUMBER_SIZE], other[PD__NUMBER_SIZE];
+  char one[PD__VALUE_TEXT_SIZE], other[PD__VALUE_TEXT_SIZE];
   return strcmp(pd__value_format(type, a, one), pd__value_format(type, b, other)) == 0;
 }
 
 /* Returns whether the flag has what the change gave it, and nothing came later from the program. */
-static bool is_flag_unchanged(const pd__change *change, const pd__changed_flag *each) {
+static bool is_flag_unchanged(const pd__change_record *change, const pd__changed_flag *each) {
   pd_value now;
   pd_flag_info info = {.size = sizeof info};
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
@@ -34,7 +34,7 @@ static bool is_flag_unchanged(const pd__change *change, const pd__changed_flag *
 
 /* Returns why the change can't be undone by anybody any more; NULL: it can be, if its flags stand.
  */
-static const char *find_undo_obstacle(const pd__change *change) {
+static const char *find_undo_obstacle(const pd__change_record *change) {
   if (change->from_fleet) return "came from a fleet: undo it there";
   if (change->undoes) return "is an undo";
   if (change->state == PD__CHANGE_ENDED) return "has ended";
@@ -42,7 +42,7 @@ static const char *find_undo_obstacle(const pd__change *change) {
 }
 
 /* Returns why the value that the flag had before can't be given again; NULL: it can. */
-static const char *find_lost_value(const pd__change *change, const pd__changed_flag *each) {
+static const char *find_lost_value(const pd__change_record *change, const pd__changed_flag *each) {
   if (change->override) return NULL;
   if (each->sensitive && each->had_live) return "is sensitive, and its former value isn't kept";
   return each->had_override ? "had a temporary value, which has ended for good" : NULL;
@@ -55,7 +55,7 @@ static bool is_flag_frozen(pd_flag *flag) {
   return pd_flag_get_info(flag, &info, NULL) == PD_OK && info.frozen;
 }
 
-static bool can_undo(const pd__change *change) {
+static bool can_undo(const pd__change_record *change) {
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
     if (!is_flag_unchanged(change, each) || is_flag_frozen(each->flag) ||
@@ -72,7 +72,7 @@ void pd__changes_list(pd__job *job) {
   pd__revision_write(to, pd_journal_get_revision());
   pd__json_begin(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
-  pd__change *at = pd__change_latest();
+  pd__change_record *at = pd__change_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
     bool own = !find_undo_obstacle(at) && pd__requester_is_same(&at->requester, &job->requester);
@@ -97,8 +97,8 @@ void pd__changes_list(pd__job *job) {
 /* ---- Which change ---- */
 
 /* The caller holds pd__lock. */
-static pd__change *find_change_to_undo(pd__job *job) {
-  pd__change *at = job->undo ? pd__change_find(job->undo) : pd__change_latest();
+static pd__change_record *find_change_to_undo(pd__job *job) {
+  pd__change_record *at = job->undo ? pd__change_find(job->undo) : pd__change_latest();
   while (!job->undo && at &&
          (find_undo_obstacle(at) || !pd__requester_is_same(&at->requester, &job->requester)))
     at = at->older;
@@ -123,8 +123,8 @@ static pd__change *find_change_to_undo(pd__job *job) {
 /* ---- Taking it back ---- */
 
 /* The former values as text; numbers are in `numbers`. */
-static void prepare_former_values(pd__batch *batch, char (*numbers)[PD__NUMBER_SIZE]) {
-  const pd__change *from = batch->undone;
+static void prepare_former_values(pd__batch *batch, char (*numbers)[PD__VALUE_TEXT_SIZE]) {
+  const pd__change_record *from = batch->undone;
   batch->change->undoes = from->number;
   for (size_t i = 0; i < from->count; i++) {
     const pd__changed_flag *each = &from->flags[i];
@@ -160,7 +160,7 @@ static bool check_unchanged_flags(pd__batch *batch) {
 }
 
 void pd__changes_undo(pd__job *job) {
-  char(*numbers)[PD__NUMBER_SIZE] = NULL;
+  char(*numbers)[PD__VALUE_TEXT_SIZE] = NULL;
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
   batch.undone = find_change_to_undo(job);

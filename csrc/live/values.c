@@ -14,10 +14,11 @@ pd_flag *pd__job_find_flag(pd__job *job, const char *name, pd_flag_info *info) {
   return NULL;
 }
 
-const char *pd__value_format(pd_type type, pd_value value, char number[PD__NUMBER_SIZE]) {
+const char *pd__value_format(pd_type type, pd_value value, char number[PD__VALUE_TEXT_SIZE]) {
   if (!type) return NULL;
   if (type == PD_TYPE_string) return value.str;
-  return pd_value_get_text(type, value, number, PD__NUMBER_SIZE, NULL, NULL) == PD_OK ? number : "";
+  return pd_value_get_text(type, value, number, PD__VALUE_TEXT_SIZE, NULL, NULL) == PD_OK ? number
+                                                                                          : "";
 }
 
 void pd__location_write(pd__text *to, const pd_origin *origin) {
@@ -55,7 +56,7 @@ bool pd__flag_get_live_value(pd_flag *flag, pd_value *value) {
 /* Adds what a client said of its change. */
 static void write_change_of_event(pd__text *to, uint64_t number) {
   pthread_mutex_lock(&pd__lock);
-  const pd__change *change = pd__change_find(number);
+  const pd__change_record *change = pd__change_find(number);
   if (change) {
     pd__json_put_number(to, "change", number);
     pd__requester_write(to, "who", &change->requester);
@@ -67,7 +68,7 @@ static void write_change_of_event(pd__text *to, uint64_t number) {
 
 void pd__event_write(pd__text *to, const pd_journal_event *event) {
   static const char *const kinds[] = {"value", "defined", "removed", "frozen"};
-  char number[PD__NUMBER_SIZE];
+  char number[PD__VALUE_TEXT_SIZE];
   pd__json_begin(to, NULL, '{');
   pd__json_put_number(to, "revision", event->revision);
   pd__json_put_time(to, "at", event->at);
