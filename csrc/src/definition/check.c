@@ -7,7 +7,7 @@
 /* ---- One definition against the registry ---- */
 
 /* Returns the node of an alias, which needn't end with a NUL; NULL if memory is out. */
-static pd_flag *find_or_add_alias(const pd__naming *of, const pd__batch *batch) {
+static pd_flag *find_or_add_alias(const pd__naming *of, const pd__definition_batch *batch) {
   pd_flag *node = pd__names_find(of->name, of->length);
   if (node) return pd__name_prepare_alias(node) ? node : NULL;
   char *name = pd__arena_copy_text(&batch->operation->arena, of->name, of->length);
@@ -16,19 +16,21 @@ static pd_flag *find_or_add_alias(const pd__naming *of, const pd__batch *batch) 
 }
 
 /* Returns true if the flag, which is defined, gets its own definition once more, and marks it. */
-static bool reserve_same_definition(const pd__batch *batch, pd_flag *flag, const pd_flag_def *def) {
+static bool reserve_same_definition(const pd__definition_batch *batch, pd_flag *flag,
+                                    const pd_flag_def *def) {
   const pd_flag_def *old = pd__flag_def(flag);
   return old && pd__def_is_same(old, def) && pd__name_visit(flag, batch->names.visit_mark);
 }
 
-static pd_status reserve_alias(pd__batch *batch, pd_flag *flag, const pd__naming *of) {
+static pd_status reserve_alias(pd__definition_batch *batch, pd_flag *flag, const pd__naming *of) {
   pd_flag *node = find_or_add_alias(of, batch);
   if (!node) return pd__fail_memory(&batch->err);
   if (!pd__name_reserve(&batch->names, node, flag)) return pd__fail_conflict(batch, node);
   return pd__check_new_name(batch, of, node);
 }
 
-static pd_status check_cell(pd__batch *batch, pd__cell *cell, const pd__hashed_key *name) {
+static pd_status check_cell(pd__definition_batch *batch, pd__cell *cell,
+                            const pd__hashed_key *name) {
   const pd_flag_def *def = cell->def;
   pd_flag *node = pd__names_add_hashed(name);
   if (!node) return pd__fail_memory(&batch->err);
@@ -72,8 +74,8 @@ void pd__stage_release(pd__stage *stage) {
 #define AHEAD 16u /* names to look up together */
 
 /* Checks the definitions of one kind. */
-static bool check_cells_of_kind(pd__batch *batch, pd__cell *cells, size_t count, pd_kind kind,
-                                pd__report *report) {
+static bool check_cells_of_kind(pd__definition_batch *batch, pd__cell *cells, size_t count,
+                                pd_kind kind, pd__report *report) {
   pd__hashed_key names[AHEAD];
   bool accepted = true;
   for (size_t i = 0; i < count; i++) {
@@ -91,7 +93,7 @@ static bool check_cells_of_kind(pd__batch *batch, pd__cell *cells, size_t count,
   return accepted;
 }
 
-static bool check_batch(pd__batch *batch, pd__stage *stage, pd__report *report) {
+static bool check_batch(pd__definition_batch *batch, pd__stage *stage, pd__report *report) {
   pd__cell *cells = stage->cells;
   size_t count = stage->count;
   /* Imports come last: they must match the definitions in the same batch. */
@@ -105,8 +107,9 @@ static bool check_batch(pd__batch *batch, pd__stage *stage, pd__report *report) 
 }
 
 bool pd__stage_check(pd__stage *stage, pd__report *report) {
-  pd__batch batch; /* but for the error, which is large, and is written before it is read */
-  memset(&batch, 0, offsetof(pd__batch, err));
+  pd__definition_batch
+      batch; /* but for the error, which is large, and is written before it is read */
+  memset(&batch, 0, offsetof(pd__definition_batch, err));
   batch.operation = stage->operation;
   batch.cells = stage->cells;
   batch.names.visit_mark = pd__next_visit_mark();

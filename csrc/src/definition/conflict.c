@@ -120,7 +120,7 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
 /* ---- Names ---- */
 
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
-static const pd__cell *find_holder(const pd__batch *batch, const pd_flag *node) {
+static const pd__cell *find_holder(const pd__definition_batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   if (pd__flag_def(flag) && flag != batch->names.replaced) return pd__flag_cells(flag);
   const pd__cell *cell = batch->cells;
@@ -128,7 +128,7 @@ static const pd__cell *find_holder(const pd__batch *batch, const pd_flag *node) 
   return cell;
 }
 
-pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node) {
+pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node) {
   const pd__cell *cell = batch->cell, *holder = find_holder(batch, node);
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
@@ -166,7 +166,8 @@ pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
 
 /* Returns the definition that has the name, from the registry or from the batch; NULL if the name
  * is free. */
-static const pd__cell *find_name_holder(const pd__batch *batch, const char *name, size_t length) {
+static const pd__cell *find_name_holder(const pd__definition_batch *batch, const char *name,
+                                        size_t length) {
   pd_flag *node = pd__names_find(name, length);
   bool taken = node && pd__name_is_reserved(&batch->names, node);
   return taken ? find_holder(batch, node) : NULL;
@@ -174,8 +175,8 @@ static const pd__cell *find_name_holder(const pd__batch *batch, const char *name
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
  * what remains after the first `skip` bytes. */
-static pd_status check_bool_pair(pd__batch *batch, const char *name, size_t length, size_t skip,
-                                 const pd__cell *holder) {
+static pd_status check_bool_pair(pd__definition_batch *batch, const char *name, size_t length,
+                                 size_t skip, const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
@@ -187,7 +188,7 @@ static pd_status check_bool_pair(pd__batch *batch, const char *name, size_t leng
 }
 
 /* Fails if the negation of the bool, --nox or --no_x, is already the name of a flag. */
-static pd_status check_negations(pd__batch *batch, const pd__naming *of) {
+static pd_status check_negations(pd__definition_batch *batch, const pd__naming *of) {
   char text[PD_NAME_MAX + 4];
   pd_status status = PD_OK;
   for (size_t skip = 3; status == PD_OK && skip > 1; skip--) {
@@ -199,7 +200,7 @@ static pd_status check_negations(pd__batch *batch, const pd__naming *of) {
 }
 
 /* Fails if the name, which begins with "no", is the negation of a bool that exists. */
-static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
+static pd_status check_negated(pd__definition_batch *batch, const pd__naming *of) {
   size_t most = of->name[2] == '-' || of->name[2] == '_' ? 3 : 2;
   pd_status status = PD_OK;
   for (size_t skip = 2; status == PD_OK && skip < of->length && skip <= most; skip++) {
@@ -212,7 +213,7 @@ static pd_status check_negated(pd__batch *batch, const pd__naming *of) {
 
 /* ---- Imports ---- */
 
-static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
+static pd_status check_imports(pd__definition_batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *cell = batch->cell, *import = pd__flag_cells(node);
   bool checked = pd__flag_def(node) || pd__resolve_alias((pd_flag *)node) != node;
@@ -227,7 +228,8 @@ static pd_status check_imports(pd__batch *batch, const pd_flag *node) {
                   write_cell_location(cell, mine));
 }
 
-pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_flag *node) {
+pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
+                             const pd_flag *node) {
   pd_status status = PD_OK;
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
@@ -235,7 +237,7 @@ pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_fl
   return status == PD_OK && pd__flag_cells(node) ? check_imports(batch, node) : status;
 }
 
-pd_status pd__check_import(pd__batch *batch) {
+pd_status pd__check_import(pd__definition_batch *batch) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd_flag_def *def = batch->cell->def;
   const pd__cell *holder = find_name_holder(batch, def->name, strlen(def->name));

@@ -27,7 +27,7 @@ const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SI
 /* ---- One against the others (check.c, conflict.c) ---- */
 
 /* Definitions that are checked together, one after the other. */
-typedef struct pd__batch {
+typedef struct pd__definition_batch {
   pd__operation *operation;
   const pd__cell *cells;
   pd__reservation names;
@@ -35,7 +35,7 @@ typedef struct pd__batch {
   bool imports;         /* some of them are imports */
   bool texts;           /* some have aliases or a text default, which outlive them */
   pd_error err;         /* why one is refused */
-} pd__batch;
+} pd__definition_batch;
 
 /* Returns true if both come from the same line of source, compiled into two modules. */
 bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b);
@@ -45,15 +45,16 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b);
 pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err);
 
 /* Fails because another definition already has the name `node`. The message shows both places. */
-pd_status pd__fail_conflict(pd__batch *batch, const pd_flag *node);
+pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node);
 
 /* Checks whether the definition may take the free name `node`. PD_ERR_CONFLICT if it would make a
  * pair of a bool `b` and a flag `nob`: no command line could set both. PD_ERR_TYPE if an import
  * that waits for the name has another type. */
-pd_status pd__check_new_name(pd__batch *batch, const pd__naming *of, const pd_flag *node);
+pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
+                             const pd_flag *node);
 
 /* PD_ERR_TYPE if the definition is an import whose type isn't that of the flag. */
-pd_status pd__check_import(pd__batch *batch);
+pd_status pd__check_import(pd__definition_batch *batch);
 
 /* ---- Values that wait (pending.h) ---- */
 
