@@ -36,3 +36,20 @@ pd_status pd__sized_copy_in(const void *theirs, size_t least, void *ours, size_t
   memcpy(ours, theirs, theirs_size < size ? theirs_size : size);
   return PD_OK;
 }
+
+pd_status pd__record_convert(const void *record, size_t least, void *ours, uint32_t size,
+                             const char *what, pd_error *err) {
+  uint32_t theirs = *(const uint32_t *)record;
+  if (theirs < least) {
+    return pd__fail(err, PD_ERR_ABI, "%s has %u bytes, expected %zu or more", what, theirs, least);
+  }
+  if (theirs % _Alignof(void *)) {
+    return pd__fail(err, PD_ERR_ABI, "%s has %u bytes, expected a multiple of %zu", what, theirs,
+                    _Alignof(void *));
+  }
+  size_t known = theirs < size ? theirs : size;
+  memcpy(ours, record, known);
+  memset((char *)ours + known, 0, size - known);
+  memcpy(ours, &size, sizeof size);
+  return PD_OK;
+}

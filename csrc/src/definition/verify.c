@@ -4,10 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../base/sized.h"
 #include "definition.h"
 
 /* The size in ABI version 1. Later versions only add fields. */
-#define SMALLEST_DEF (offsetof(pd_flag_def, max) + sizeof(pd_value))
+#define SMALLEST_DEF PD__SIZE_UP_TO(pd_flag_def, max)
 
 /* Fails with the place and the name of the definition before the message. */
 PD__PRINTF(4, 5)
@@ -254,17 +255,5 @@ pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
-  if (from->size < SMALLEST_DEF) {
-    return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected %zu or more", from->size,
-                    SMALLEST_DEF);
-  }
-  if (from->size % _Alignof(pd_flag_def)) { /* it would end inside a pointer */
-    return pd__fail(err, PD_ERR_ABI, "a definition has %u bytes, expected a multiple of %zu",
-                    from->size, _Alignof(pd_flag_def));
-  }
-  size_t known = from->size < sizeof *to ? from->size : sizeof *to;
-  memcpy(to, from, known);
-  memset((char *)to + known, 0, sizeof *to - known);
-  to->size = sizeof *to;
-  return PD_OK;
+  return pd__record_convert(from, SMALLEST_DEF, to, sizeof *to, "a definition", err);
 }

@@ -51,20 +51,7 @@ static pd_status check_arrays_text(const pd_op_def *def, pd_error *err) {
 #define SMALLEST_OP PD__SIZE_UP_TO(pd_op_def, choice)
 
 pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err) {
-  if (from->size < SMALLEST_OP) {
-    return pd__fail(err, PD_ERR_ABI, "an operation's record has %u bytes, expected %zu or more",
-                    from->size, SMALLEST_OP);
-  }
-  if (from->size % _Alignof(pd_op_def)) { /* it would end inside a pointer */
-    return pd__fail(err, PD_ERR_ABI,
-                    "an operation's record has %u bytes, expected a multiple of %zu", from->size,
-                    _Alignof(pd_op_def));
-  }
-  size_t known = from->size < sizeof *to ? from->size : sizeof *to;
-  memcpy(to, from, known);
-  memset((char *)to + known, 0, sizeof *to - known);
-  to->size = sizeof *to;
-  return PD_OK;
+  return pd__record_convert(from, SMALLEST_OP, to, sizeof *to, "an operation's record", err);
 }
 
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
