@@ -111,7 +111,7 @@ static pd_scope_context *insert_into_tree(const pd_scope_context *in, pd__scoped
   return make_balanced(pd__context_retain(in->left), in->value, insert_into_tree(in->right, value));
 }
 
-static pd_scope_context *remove_from_tree(const pd_scope_context *in, const pd__scoped *value);
+static pd_scope_context *remove_from_tree(const pd_scope_context *in, pd__scoped *value);
 
 static pd_scope_context *join_around_removed(pd_scope_context *left, pd_scope_context *right) {
   const pd_scope_context *least = right;
@@ -121,7 +121,7 @@ static pd_scope_context *join_around_removed(pd_scope_context *left, pd_scope_co
                        remove_from_tree(right, least->value));
 }
 
-static pd_scope_context *remove_from_tree(const pd_scope_context *in, const pd__scoped *value) {
+static pd_scope_context *remove_from_tree(const pd_scope_context *in, pd__scoped *value) {
   if (!in) return NULL; /* it isn't there */
   if (in->value == value) return join_around_removed(in->left, in->right);
   if (is_value_before(value, in)) {
@@ -133,32 +133,28 @@ static pd_scope_context *remove_from_tree(const pd_scope_context *in, const pd__
 
 /* ---- Scopes ---- */
 
-static bool finish_copy(pd_scope_context *made, pd_scope_context **out) {
+typedef pd_scope_context *value_changer(const pd_scope_context *in, pd__scoped *value);
+
+static bool change_each_value(pd_scope_context *context, pd__scope *scope, value_changer *change,
+                              pd_scope_context **out) {
+  pd_scope_context *made = pd__context_retain(context);
+  failed = false;
+  for (size_t i = 0; i < scope->count; i++) {
+    pd_scope_context *before = made;
+    made = change(before, &scope->values[i]);
+    pd__context_release(before);
+  }
   if (failed) pd__context_release(made);
   if (!failed) *out = made;
   return !failed;
 }
 
 bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
-  pd_scope_context *made = pd__context_retain(context);
-  failed = false;
-  for (size_t i = 0; i < scope->count; i++) {
-    pd_scope_context *before = made;
-    made = insert_into_tree(before, &scope->values[i]);
-    pd__context_release(before);
-  }
+  bool added = change_each_value(context, scope, insert_into_tree, out);
   release_scope(scope);
-  return finish_copy(made, out);
+  return added;
 }
 
-bool pd__context_remove_scope(pd_scope_context *context, const pd__scope *scope,
-                              pd_scope_context **out) {
-  pd_scope_context *made = pd__context_retain(context);
-  failed = false;
-  for (size_t i = 0; i < scope->count; i++) {
-    pd_scope_context *before = made;
-    made = remove_from_tree(before, &scope->values[i]);
-    pd__context_release(before);
-  }
-  return finish_copy(made, out);
+bool pd__context_remove_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
+  return change_each_value(context, scope, remove_from_tree, out);
 }

@@ -213,7 +213,7 @@ static pd_status fail_not_open(pd_scope number, const char *what, pd_error *err)
 }
 
 /* Removes a scope from a context that isn't being read. */
-static bool end_in_saved_context(saved_context *of, const pd__scope *scope, bool *found) {
+static bool end_in_saved_context(saved_context *of, pd__scope *scope, bool *found) {
   pd_scope_context *rest;
   if (!pd__context_has_scope(of->context, scope)) return true;
   *found = true;
@@ -225,7 +225,7 @@ static bool end_in_saved_context(saved_context *of, const pd__scope *scope, bool
 
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
-static bool end_in_current_context(scope_thread *of, const pd__scope *scope, bool *found) {
+static bool end_in_current_context(scope_thread *of, pd__scope *scope, bool *found) {
   const scope_thread *here = find_own_thread();
   pd_scope_context *rest;
   if (!pd__context_has_scope(of->current, scope)) return true;
@@ -243,7 +243,7 @@ static bool end_in_current_context(scope_thread *of, const pd__scope *scope, boo
   return true;
 }
 
-static bool end_in_thread(scope_thread *of, const pd__scope *scope, bool *found) {
+static bool end_in_thread(scope_thread *of, pd__scope *scope, bool *found) {
   bool done = end_in_current_context(of, scope, found);
   for (saved_context *each = of->attached; !*found && each; each = each->below) {
     done = end_in_saved_context(each, scope, found);
@@ -252,7 +252,7 @@ static bool end_in_thread(scope_thread *of, const pd__scope *scope, bool *found)
 }
 
 pd_status pd__scope_end(pd_scope number, pd_error *err) {
-  const pd__scope *scope = pd__numbered_find(&scopes, number);
+  pd__scope *scope = pd__numbered_find(&scopes, number);
   bool found = false, done = true;
   scope_thread *here = find_own_thread();
   if (here && scope) done = end_in_thread(here, scope, &found);
