@@ -54,12 +54,13 @@ static pd_status prepare_value(batch *all, size_t index, pd_error *err) {
 static void prepare_batch(batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd_error err;
+    pd__override_entry *ended;
     const pd_batch_change *item = &all->items[i];
     all->changes.report->flag = item->flag;
     if (item->text || !item->override) {
       if (prepare_value(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
-    } else if (pd__flag_is_overridden_by(item->flag, item->override)) {
-      pd__changes_add_pop(&all->changes, item->flag, item->override);
+    } else if ((ended = pd__flag_override_of(item->flag, item->override))) {
+      pd__changes_add_pop(&all->changes, ended);
     }
   }
   all->changes.report->flag = NULL;

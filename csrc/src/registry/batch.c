@@ -1,19 +1,23 @@
-/* Functions for hosts: several assignments at once, permanent or as an override. */
+/* Functions for hosts: several assignments at once, permanent, as an override or as a scope. */
 #include "change.h"
 #include "flag.h"
 
+typedef enum assign_mode { SET, ASK_ALL, PUSH_OVERRIDE, PUSH_SCOPE } assign_mode;
+
+/* *out gets the number of an override or scope. */
 static pd_status apply_assignments(const pd_assignment *items, size_t count,
-                                   const pd_origin *origin, bool ask_all, pd_override *out,
-                                   pd_error_list *errors, pd_error *err) {
+                                   const pd_origin *origin, assign_mode mode, pd_error_list *errors,
+                                   uint64_t *out, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__changes changes;
   PD__LOCKED_OPERATION(operation);
   pd__changes_begin(&changes, &operation, &report);
-  changes.ask_all = changes.yields = ask_all;
+  changes.ask_all = changes.yields = mode == ASK_ALL;
   changes.pushes = out != NULL;
+  changes.scopes = mode == PUSH_SCOPE;
   pd__changes_add_assignments(&changes, items, count, origin);
   pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK && out) *out = changes.override;
+  if (status == PD_OK && out) *out = changes.scopes ? changes.scope : changes.override;
   return pd__operation_return(&operation, status);
 }
 
@@ -23,23 +27,35 @@ pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin
   bool defaults = origin && origin->source == PD_SOURCE_DEFAULT;
   pd_status status = defaults ? PD_OK : pd__origin_check(origin, err);
   if (status != PD_OK) return status;
-  return apply_assignments(items, count, origin ? origin : &pd__at_run_time, false, NULL, errors,
+  return apply_assignments(items, count, origin ? origin : &pd__at_run_time, SET, errors, NULL,
                            err);
 }
 
 pd_status pd_flags_validate(pd_error_list *errors, pd_error *err) {
-  return apply_assignments(NULL, 0, NULL, true, NULL, errors, err);
+  return apply_assignments(NULL, 0, NULL, ASK_ALL, errors, NULL, err);
 }
 
-/* ---- Overrides ---- */
+/* ---- Overrides and scopes ---- */
+
+static pd_status push_assignments(const pd_assignment *items, size_t count, pd_source source,
+                                  const pd_origin *origin, pd_error_list *errors, uint64_t *out,
+                                  pd_error *err) {
+  if (!items && count > 0) return pd__fail_null(err, "items");
+  if (!out) return pd__fail_null(err, "out");
+  pd_origin at = {.source = source};
+  if (origin) at = (pd_origin){source, origin->line, origin->place, origin->column};
+  assign_mode mode = source == PD_SOURCE_SCOPE ? PUSH_SCOPE : PUSH_OVERRIDE;
+  return apply_assignments(items, count, &at, mode, errors, out, err);
+}
 
 pd_status pd_override_push(const pd_assignment *items, size_t count, const pd_origin *origin,
                            pd_error_list *errors, pd_override *out, pd_error *err) {
-  if (!items && count > 0) return pd__fail_null(err, "items");
-  if (!out) return pd__fail_null(err, "out");
-  pd_origin place = {PD_SOURCE_OVERRIDE, 0, NULL, 0};
-  if (origin) place = (pd_origin){place.source, origin->line, origin->place, origin->column};
-  return apply_assignments(items, count, &place, false, out, errors, err);
+  return push_assignments(items, count, PD_SOURCE_OVERRIDE, origin, errors, out, err);
+}
+
+pd_status pd_scope_push(const pd_assignment *items, size_t count, const pd_origin *origin,
+                        pd_error_list *errors, pd_scope *out, pd_error *err) {
+  return push_assignments(items, count, PD_SOURCE_SCOPE, origin, errors, out, err);
 }
 
 pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err) {
@@ -55,7 +71,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
                     (unsigned long long)number);
   }
   for (size_t i = 0; flags && i < count; i++) {
-    if (flags[i].flag) pd__changes_add_entry_pop(&changes, &flags[i]);
+    if (flags[i].flag) pd__changes_add_pop(&changes, &flags[i]);
   }
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__override_forget(number);

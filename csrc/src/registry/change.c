@@ -229,15 +229,11 @@ void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action actio
   }
 }
 
-void pd__changes_add_entry_pop(pd__changes *changes, pd__override_entry *override_entry) {
+void pd__changes_add_pop(pd__changes *changes, pd__override_entry *override_entry) {
   add_without_value(changes, &(pd__change){.flag = override_entry->flag,
                                            .action = PD__POP,
                                            .override_entry = override_entry,
                                            .popped = override_entry->number});
-}
-
-void pd__changes_add_pop(pd__changes *changes, const pd_flag *flag, pd_override number) {
-  pd__changes_add_entry_pop(changes, pd__flag_override_of(flag, number));
 }
 
 /* ---- The remaining stages ---- */

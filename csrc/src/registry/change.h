@@ -88,12 +88,10 @@ void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *assi
                                  size_t count, const pd_origin *origin);
 
 /* Prepare to drop the value from `source`, if there is one; to pop what an override does to the
- * flag; to reset a flag (if
- * it has an override, that is set to the default) or wipe a sensitive one. A flag that can't be
- * changed is reported. */
+ * flag; to reset a flag (if it has an override, that is set to the default) or wipe a sensitive
+ * one. A flag that can't be changed is reported. */
 void pd__changes_add_drop(pd__changes *changes, pd_flag *flag, pd_source source);
-void pd__changes_add_pop(pd__changes *changes, const pd_flag *flag, pd_override number);
-void pd__changes_add_entry_pop(pd__changes *changes, pd__override_entry *override_entry);
+void pd__changes_add_pop(pd__changes *changes, pd__override_entry *override_entry);
 void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action action);
 
 /* The remaining stages; they do nothing if there was an error. pd__changes_validate calls the

@@ -86,10 +86,6 @@ void pd__override_forget(pd_override number) {
 
 bool pd__flag_is_overridden(const pd_flag *flag) { return pd__flag_override(flag) != NULL; }
 
-bool pd__flag_is_overridden_by(const pd_flag *flag, pd_override number) {
-  return pd__flag_override_of(flag, number) != NULL;
-}
-
 /* An optional flag whose override has its default has no value. */
 bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_live, pd_value *out) {
   const pd__override_entry *top = pd__flag_override(flag);

@@ -384,9 +384,8 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh);
 
 /* ---- Overrides (override.c) ---- */
 
-/* Returns whether an override, or the one of that number, does something to the flag. */
+/* Returns whether an override does something to the flag. */
 bool pd__flag_is_overridden(const pd_flag *flag);
-bool pd__flag_is_overridden_by(const pd_flag *flag, pd_override number);
 
 /* Returns whether the override no longer does anything. */
 bool pd__override_is_empty(pd_override number);

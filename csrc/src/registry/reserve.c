@@ -4,7 +4,7 @@
 
 bool pd__name_prepare_alias(pd_flag *node) { return pd__flag_make_extra(node) != NULL; }
 
-static inline bool reserve_node(const pd__reservation *by, pd_flag *node, const pd_flag *flag) {
+bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *flag) {
   const pd_flag *meant = pd__resolve_alias(node);
   bool is_free = !node->defined || node == by->replaced;
   bool suits = meant == node || meant == flag;
@@ -13,14 +13,10 @@ static inline bool reserve_node(const pd__reservation *by, pd_flag *node, const 
   return true;
 }
 
-bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *flag) {
-  return reserve_node(by, node, flag);
-}
-
 bool pd__cell_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node) {
   cell->flag = node->index + 1;
   by->has_former |= pd__flag_has_values(pd__resolve_alias(node));
-  return cell->def->kind == PD_KIND_DEFINE && reserve_node(by, node, node);
+  return cell->def->kind == PD_KIND_DEFINE && pd__name_reserve(by, node, node);
 }
 
 bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node) {

@@ -1,23 +1,5 @@
-/* Functions for hosts: scopes. */
+/* Functions for hosts: scopes that are open. */
 #include "scope.h"
-
-pd_status pd_scope_push(const pd_assignment *items, size_t count, const pd_origin *origin,
-                        pd_error_list *errors, pd_scope *out, pd_error *err) {
-  if (!items && count > 0) return pd__fail_null(err, "items");
-  if (!out) return pd__fail_null(err, "out");
-  pd_origin place = {PD_SOURCE_SCOPE, 0, NULL, 0};
-  if (origin) place = (pd_origin){place.source, origin->line, origin->place, origin->column};
-  pd__report report = {.list = errors, .first = err};
-  pd__changes changes;
-  PD__LOCKED_OPERATION(operation);
-  pd__changes_begin(&changes, &operation, &report);
-  changes.pushes = true;
-  changes.scopes = true;
-  pd__changes_add_assignments(&changes, items, count, &place);
-  pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK) *out = changes.scope;
-  return pd__operation_return(&operation, status);
-}
 
 pd_status pd_scope_pop(pd_scope scope, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
