@@ -1,18 +1,15 @@
-/* A command line: its tokens in one block of memory, and the arguments that remain. */
+/* A command line: the texts of its tokens, and the arguments that remain. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "fast.h"
 
-/* In the block each token follows its index, so that a pointer to it identifies the object that it
- * came from. */
-typedef struct argument_block {
-  PyObject *tokens; /* borrowed; a list that no other code uses */
-  char **argv;      /* offsets into the block while that grows */
-  char *block;
-  size_t used;
-  size_t capacity;
-} argument_block;
+/* Of a list of tokens that no other code uses: their texts, and where the library got them. */
+typedef struct token_texts {
+  PyObject *tokens; /* borrowed */
+  PyObject *bytes;  /* list: owns the texts */
+  char **argv;      /* changed by the library */
+  char **given;     /* as `argv` was */
+} token_texts;
 
 /* Encodes as UTF-8; a lone surrogate becomes the byte that it stands for. NULL if it isn't
  * plain. */
@@ -23,67 +20,48 @@ static PyObject *encode_token(PyObject *word) {
   return PyUnicode_AsEncodedString(word, "utf-8", "surrogateescape");
 }
 
-static bool reserve_bytes(argument_block *made, size_t size) {
-  if (made->capacity - made->used >= size) return true;
-  size_t room = 2 * made->capacity + size;
-  char *block = realloc(made->block, room);
-  if (!block) return false;
-  made->block = block;
-  made->capacity = room;
-  return true;
-}
-
-static bool add_token(argument_block *made, uint32_t index) {
+static bool add_token(token_texts *made, Py_ssize_t index) {
   PyObject *word = PyList_GetItem(made->tokens, index);
-  if (!word || !PyUnicode_Check(word)) return false;
-  PyObject *bytes = encode_token(word);
-  char *text = NULL;
-  bool added = bytes && PyBytes_AsStringAndSize(bytes, &text, NULL) == 0;
-  size_t size = added ? strlen(text) + 1 : 0;
-  added = added && reserve_bytes(made, sizeof index + size);
-  if (added) {
-    memcpy(made->block + made->used, &index, sizeof index);
-    memcpy(made->block + made->used + sizeof index, text, size);
-    made->argv[index] = (char *)(made->used + sizeof index);
-    made->used += sizeof index + size;
-  }
+  PyObject *bytes = word && PyUnicode_Check(word) ? encode_token(word) : NULL;
+  bool added = bytes && PyBytes_AsStringAndSize(bytes, &made->argv[index], NULL) == 0 &&
+               PyList_Append(made->bytes, bytes) == 0;
   Py_XDECREF(bytes);
+  made->given[index] = made->argv[index];
   PyErr_Clear();
   return added;
 }
 
-static bool fill_argv(argument_block *made, Py_ssize_t count) {
-  made->argv = malloc(((size_t)count + 1) * sizeof *made->argv);
-  if (!made->argv || count > INT_MAX) return false;
-  for (Py_ssize_t i = 0; i < count; i++) {
-    if (!add_token(made, (uint32_t)i)) return false;
-  }
-  for (Py_ssize_t i = 0; i < count; i++) made->argv[i] = made->block + (size_t)made->argv[i];
-  made->argv[count] = NULL;
-  return true;
+static bool fill_argv(token_texts *made, Py_ssize_t count) {
+  if (count > INT_MAX) return false;
+  made->bytes = PyList_New(0);
+  made->argv = calloc((size_t)count + 1, sizeof *made->argv);
+  made->given = calloc((size_t)count + 1, sizeof *made->given);
+  if (!made->bytes) PyErr_Clear();
+  bool filled = made->bytes && made->argv && made->given;
+  for (Py_ssize_t i = 0; filled && i < count; i++) filled = add_token(made, i);
+  return filled;
 }
 
-/* Returns the object that a token came from. The library may have added a "--" of its own. */
-static PyObject *get_token_object(const argument_block *made, const char *word) {
-  uint32_t index;
-  if (word < made->block || word >= made->block + made->used) return fast_make_text(word);
-  memcpy(&index, word - sizeof index, sizeof index);
-  PyObject *object = PyList_GetItem(made->tokens, index);
-  return Py_XNewRef(object);
-}
-
-/* Returns the remaining arguments, without the program. */
-static PyObject *make_remaining_list(const argument_block *made, int argc) {
+/* Returns the remaining arguments, without the program, as the objects that they came from. They
+ * are nearly in the order in which they were given, so each is looked for behind the last one. The
+ * library may have added a "--" of its own. */
+static PyObject *make_remaining_list(const token_texts *made, int argc) {
   PyObject *rest = PyList_New(argc > 1 ? argc - 1 : 0);
+  Py_ssize_t count = PyList_Size(made->tokens), next = 1;
   for (int i = 1; rest && i < argc; i++) {
-    PyObject *object = get_token_object(made, made->argv[i]);
+    Py_ssize_t passed = 0;
+    while (passed < count && made->given[(next + passed) % count] != made->argv[i]) passed++;
+    bool own = passed == count;
+    if (!own) next = (next + passed) % count + 1;
+    PyObject *object =
+        own ? fast_make_text(made->argv[i]) : Py_XNewRef(PyList_GetItem(made->tokens, next - 1));
     if (!object || PyList_SetItem(rest, i - 1, object) < 0) Py_CLEAR(rest);
   }
   return rest;
 }
 
-static PyObject *parse_tokens(argument_block *made, Py_ssize_t count,
-                              const pd_parse_options *options, pd_error *err) {
+static PyObject *parse_tokens(token_texts *made, Py_ssize_t count, const pd_parse_options *options,
+                              pd_error *err) {
   int argc = (int)count;
   pd_environment_hold(true);
   PyThreadState *thread = release_gil();
@@ -113,7 +91,7 @@ PyObject *fast_call_holding(PyObject *module, PyObject *arguments) {
  * status if it isn't PD_OK, or None if a token isn't plain. */
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments) {
   unsigned long long options, err;
-  argument_block made = {NULL, NULL, NULL, 0, 0};
+  token_texts made = {NULL, NULL, NULL, NULL};
   PyObject *result = Py_None;
   (void)module;
   if (!PyArg_ParseTuple(arguments, "O!KK:parse_argv", &PyList_Type, &made.tokens, &options, &err)) {
@@ -126,7 +104,8 @@ PyObject *fast_parse_argv(PyObject *module, PyObject *arguments) {
   } else {
     Py_INCREF(result);
   }
+  Py_XDECREF(made.bytes);
   free(made.argv);
-  free(made.block);
+  free(made.given);
   return result;
 }
