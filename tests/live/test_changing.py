@@ -162,7 +162,7 @@ def test_what_clients_have_set_is_taken_back(program, client):
 
 
 def test_a_temporary_value_ends_on_time_and_what_waited_below_is_back(program, client):
-    found = client.ask("flags.set", set={"level": 9, "greeting": "bye"}, for_="0.4s")
+    found = client.ask("flags.set", set={"level": 9, "greeting": "bye"}, for_="2s")
     assert found["flags"][0]["source"] == "override"
     flag = client.get("level")
     assert flag["temporary"]["change"] == found["change"]

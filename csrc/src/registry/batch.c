@@ -37,9 +37,9 @@ pd_status pd_flags_validate(pd_error_list *errors, pd_error *err) {
 
 /* ---- Overrides and scopes ---- */
 
-static pd_status push_assignments(const pd_assignment *items, size_t count, pd_source source,
-                                  const pd_origin *origin, pd_error_list *errors, uint64_t *out,
-                                  pd_error *err) {
+static pd_status push_batch(const pd_assignment *items, size_t count, pd_source source,
+                            const pd_origin *origin, pd_error_list *errors, uint64_t *out,
+                            pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   if (!out) return pd__fail_null(err, "out");
   pd_origin at = {.source = source};
@@ -50,12 +50,12 @@ static pd_status push_assignments(const pd_assignment *items, size_t count, pd_s
 
 pd_status pd_override_push(const pd_assignment *items, size_t count, const pd_origin *origin,
                            pd_error_list *errors, pd_override *out, pd_error *err) {
-  return push_assignments(items, count, PD_SOURCE_OVERRIDE, origin, errors, out, err);
+  return push_batch(items, count, PD_SOURCE_OVERRIDE, origin, errors, out, err);
 }
 
 pd_status pd_scope_push(const pd_assignment *items, size_t count, const pd_origin *origin,
                         pd_error_list *errors, pd_scope *out, pd_error *err) {
-  return push_assignments(items, count, PD_SOURCE_SCOPE, origin, errors, out, err);
+  return push_batch(items, count, PD_SOURCE_SCOPE, origin, errors, out, err);
 }
 
 pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err) {
