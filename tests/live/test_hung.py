@@ -68,6 +68,15 @@ def test_a_change_that_needs_python_is_given_up_and_says_for_what_it_waited(prog
         assert client.text("rate") == "0.5"
 
 
+def test_an_undo_that_is_given_up_names_the_change_that_it_waits_for(program):
+    with Client(program.socket) as client:
+        number = client.ask("flags.set", set={"mode": "best"})["change"]
+        program.hang()
+        error = client.fail("changes.undo", timeout=0.5)
+        assert f"waiting for validators of change {number}," in error["message"]
+        program.go_on()
+
+
 def test_a_change_whose_client_has_gone_does_not_happen_later(program):
     (program.socket.parent / "blocked").touch()
     with Client(program.socket) as client:
