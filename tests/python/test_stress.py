@@ -54,6 +54,7 @@ def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path_factor
     assert ended.stdout + ended.stderr == "done\n"
 
 
+@pytest.mark.release  # takes 24 s
 @pytest.mark.extended
 def test_random_operations_on_4_threads_hold_what_the_model_says(tmp_path):
     script = ROOT / "tests" / "stress" / "run.py"
