@@ -17,7 +17,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import all_flags
@@ -63,7 +63,7 @@ class _Now(NamedTuple):
     values: list[tuple[str, float]]
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Collector(_Collector):
     """Collects the metrics, for a registry of prometheus_client.
 

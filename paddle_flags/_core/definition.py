@@ -323,7 +323,7 @@ def place_of(frame: FrameType) -> Place:
 
 
 def define_at(
-    place: Place,
+    place: Place | FrameType,
     name: str,
     default: Any,
     help: str,
@@ -342,9 +342,11 @@ def define_at(
     frame: FrameType | None = None,
     replace: bool = False,
 ) -> Flag[Any]:
-    """Define a flag as `define` does, for code that has said it elsewhere, at `place`.
+    """Define a flag as `define` does, for a definition that is written elsewhere.
 
-    `via` makes the values of those in C. The code of `frame` may do it again.
+    `place` is where: module, file and line, or the frame of its code. `items` is the type in C of
+    the items of a list. `via` makes the values of those in C. The code of `frame` may define the
+    flag again; with `replace`, the definition takes the place of another one.
     """
     about = f"definition of {shown(name)}"
     kind = plain_kind(about, shown(default), default, None, items)
@@ -366,5 +368,5 @@ def define_at(
     made.set_switch("required", required)
     made.set_switch("multi", multi)
     made.set_switch("count", count)
-    made.set_place(place)
+    made.set_place(place if isinstance(place, tuple) else place_of(place))
     return made.register(frame, replace=replace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller, origin_at
 from paddle_flags._core.flag_definition import FlagDefinition
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
@@ -47,7 +47,7 @@ else:
     T = None
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Flag(FlagDefinition[T]):
     """A named, typed value that Python and native code of the process share.
 

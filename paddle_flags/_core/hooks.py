@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core import hook_list, retained_values
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     check_status,
     new_error,
@@ -47,7 +47,7 @@ _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
 _ours: _Ours = {}
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Hook:
     """A validator, watcher or rule that was added to flags.
 
@@ -114,11 +114,16 @@ class Hook:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
 
 
-def held_for_good(call: Callable[[bytes], object]) -> Any:
-    """Return the context with which C calls the function from now on, until Python ends."""
-    context = new_hook()
+def new_text_callback(call: Callable[[bytes], object]) -> tuple[int, int]:
+    """Return the addresses of a C function and of a context, which C calls `call(text)` with.
+
+    The function is a `void (*)(const char *text, size_t length, void *context)`. Any thread may
+    call it. When Python ends, it does nothing any more. What `call` raises is
+    unraisable, as C can't take it.
+    """
+    context: int = new_hook()
     held[context] = call
-    return ffi.cast("void *", context)
+    return int(_CALL_WITH_TEXT), context
 
 
 def active_hooks() -> _Ours:
@@ -486,7 +491,7 @@ def _end() -> None:
             lib.pd_hook_remove(number, ffi.NULL)
 
 
-_VALIDATE, _WATCH, CONVERT, AUDIT, _RELEASE = map(
+_VALIDATE, _WATCH, CONVERT, _CALL_WITH_TEXT, _RELEASE = map(
     ffi.cast,
     ("pd_validator", "pd_watcher", "pd_converter", "uintptr_t", "void (*)(void *)"),
     open_gate(sys.version_info >= (3, 12), held),

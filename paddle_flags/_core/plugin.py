@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any, Self
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
@@ -30,7 +30,7 @@ from paddle_flags.errors import (
 )
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Plugin:
     """A shared library that `load_plugin` has loaded. Any thread may use it.
 

@@ -12,7 +12,6 @@ from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import (
-    class_hides_internal_frames,
     frame_above,
     hides_internal_frames,
 )
@@ -114,7 +113,7 @@ _REPLACED = ("run time", "live", "override", "scope")
 _SHOWN = 60  # characters of names in repr(FLAGS)
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
     """All flags of the process: a live mapping of names to Flags.
 
@@ -128,7 +127,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def __init__(self) -> None:
         hooks = (_get_attribute, _set_attribute, _drop_attribute, _contains)
-        attach(self, _known, find, *hooks, flag_finders.finders)
+        attach(self, _known, find, *hooks, flag_finders.flag_finders)
 
     if TYPE_CHECKING:  # that of RegistryBase
 
@@ -209,7 +208,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
         Raises the exception of the first value that is refused; its `errors` has all.
         """
-        assign(by_flag(named_values(values, named)), caller(1))
+        assign_values(named_values(values, named), caller(1))
 
 
 # ---- what RegistryBase leaves to Python ----
@@ -269,6 +268,16 @@ def named_values(values: Values | None, named: dict[str, object]) -> Values:
     what = type(values).__name__
     message = f"values: expected a mapping of names to values, not {what}"
     raise FlagTypeError(message)
+
+
+def assign_values(
+    values: Values, where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME
+) -> None:
+    """Set several flags as `FLAGS.update` does, for code at another place: its file and line.
+
+    `source` is the PD_SOURCE_... that the values have.
+    """
+    assign(by_flag(values), where, source)
 
 
 def by_flag(values: Values) -> list[Assignment]:
@@ -348,7 +357,7 @@ def reset(name: Flag[Any] | str) -> None:
     _flag_named(name).reset()
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class override(Scope):
     """Set flags for the duration of a `with` block or of a function call.
 

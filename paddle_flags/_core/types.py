@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from paddle_flags._core import lists
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.values import BY_NAME, plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -26,7 +26,7 @@ class Unfit(ValueError):
     """A value that a type doesn't take; the message says all that was expected."""
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Type(Generic[T]):
     """How flags hold values of a type of Python, as `define(..., type=...)` takes it.
 

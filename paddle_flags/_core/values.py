@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import index
 
 from paddle_flags._core import lists
-from paddle_flags._core.header import TYPES
+from paddle_flags._core.header import C_TYPES
 from paddle_flags._core.status import shown, to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
@@ -64,7 +64,7 @@ _PYTHON: dict[str, type] = {"b": bool, "i64": int, "u64": int, "f64": float, "st
 
 
 def _value_type(number: int, name: str) -> ValueType:
-    ctype, member = TYPES[name]
+    ctype, member = C_TYPES[name]
     decode = to_text if member == "str" else None
     kind = ValueType(number, name, _PYTHON[member], f"{ctype} *", member, decode)
     if kind.python is int:
@@ -160,6 +160,21 @@ def native(flag: Flag[Any], value: Any) -> Any:
     if value is None or type_ is None or not type_.accepts(value):
         return value  # which may be of a former definition
     return type_.write(value)
+
+
+def argument_text(value: Any, flag: Flag[Any] | None = None) -> str:
+    """Return a value as a command line reads it.
+
+    Text that a list or `flag` reads as that value; without a flag, of a bool, a number, text or a
+    tuple of them.
+    """
+    if flag is not None:
+        value = native(flag, value)
+    if isinstance(value, tuple):
+        return lists.encode(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return lists.number_text(value) if isinstance(value, (int, float)) else str(value)
 
 
 def decode_list(state: int, text: str) -> tuple[Any, ...]:

@@ -10,11 +10,11 @@ import os
 import stat
 from typing import Any
 
-from paddle_flags._core.missing import importing
 from paddle_flags._doctor.binary import Binary
 from paddle_flags._doctor.elf import binary_from_elf
 from paddle_flags._doctor.other_formats import binary_from_macho, binary_from_pe
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import importing
 
 # Largest files that are read, in bytes: LIEF is slow for PE and Mach-O.
 _SIZES_MAX = {"ELF": 1 << 32, "PE": 1 << 26, "MACHO": 1 << 26}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags._doctor.bridges import bridge_lines
-from paddle_flags._report.facts import one_line
-from paddle_flags._report.table import table
+from paddle_flags.extend import one_line, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

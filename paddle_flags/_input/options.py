@@ -45,7 +45,6 @@ _ORDERS = {
     "leave": lib.PD_ARRANGE_LEAVE,
     "reorder": lib.PD_ARRANGE_REORDER,
 }
-ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
 _SWITCHES = (
     "env_ignore_empty",
     "env_files",
@@ -59,7 +58,10 @@ _SWITCHES = (
 
 
 class Options:
-    """How a command line is read."""
+    """How a command line is read: the parameters of `parse` that say so."""
+
+    ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
+    """Those that are about the environment."""
 
     def __init__(
         self,

@@ -7,26 +7,21 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.definition import define_at, place_of
-from paddle_flags._core.lists import encode
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.registry import FLAGS
-from paddle_flags._core.status import shown
-from paddle_flags._core.validators import add_group
+from paddle_flags import FLAGS, add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     bridge_of,
     mark_adopted,
     sub_parsers_left_out,
 )
-from paddle_flags._report.facts import argument_text
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
+from paddle_flags.extend import argument_text, define_at, normalize_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
     from paddle_flags._integrations.argparse_namespace import Overlay
     from paddle_flags._integrations.line import Inputs
 
@@ -134,15 +129,14 @@ class Adopted:
             "replace": replace,
             "count": self._kind == "count",
         }
-        place = place_of(frame)
         try:
             self.flag = define_at(
-                place, self.name, self._default, self._help(), aliases=self._aliases(), **known
+                frame, self.name, self._default, self._help(), aliases=self._aliases(), **known
             )
         except FlagConflictError:  # it may be about an alias, which is a mere convenience
             if not self._aliases():
                 raise
-            self.flag = define_at(place, self.name, self._default, self._help(), **known)
+            self.flag = define_at(frame, self.name, self._default, self._help(), **known)
         self._meaning = _meaning(self.flag)
         self._add_checks(check)
 
@@ -329,8 +323,7 @@ class Adopted:
         value = value_in(namespace, self.dest)
         if isinstance(value, NotGiven):
             return None
-        wanted = self._value(value)
-        return encode(wanted) if self._kind == "list" else argument_text(wanted)
+        return argument_text(self._value(value))
 
     def fill(self, namespace: Overlay, result: Any) -> None:
         """Let the result, which is the caller's namespace, have the value that the flag has."""

@@ -6,22 +6,27 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from paddle_flags._core.frames import first_user_frame, frame_above, hides_internal_frames
-from paddle_flags._core.missing import importing
-from paddle_flags._core.status import shown, to_argument, to_switch
-from paddle_flags._input.options import ENVIRONMENT
 from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
+from paddle_flags.extend import (
+    Options,
+    first_user_frame,
+    hides_internal_frames,
+    importing,
+    shown,
+    to_argument,
+    to_switch,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Unpack
 
+    from _typeshed import StrOrBytesPath as Path
     from absl.flags import FlagValues
 
-    from paddle_flags._input.config import Path
-    from paddle_flags._input.options import Environment
     from paddle_flags._integrations.options import Only
+    from paddle_flags.extend import Environment
 
 F = TypeVar("F", bound="Callable[..., Any]")
 T = TypeVar("T", bound="argparse.ArgumentParser | Callable[..., Any]")
@@ -92,7 +97,7 @@ def add_options(
     before it have been added to a parser of argparse then. Not to be called while a command
     line is being read.
     """
-    _check_keywords("add_options", environment, ENVIRONMENT)
+    _check_keywords("add_options", environment, Options.ENVIRONMENT)
     inputs = Inputs(config, **environment)
     to_switch("allow_pending", allow_pending)
 
@@ -224,10 +229,10 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
     """
     source: Any = sources[0] if len(sources) == 1 else None
     if isinstance(source, argparse.ArgumentParser):
-        _check_keywords("bridge", options, ("namespace", "replace", "config", *ENVIRONMENT))
+        _check_keywords("bridge", options, ("namespace", "replace", "config", *Options.ENVIRONMENT))
         return _bridge_parser(source, **options)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
-        _check_keywords("bridge", options, ("config", *ENVIRONMENT))
+        _check_keywords("bridge", options, ("config", *Options.ENVIRONMENT))
         return _bridge_absl(source, **options)
     _check_keywords("bridge", options, ("namespace",))
     from paddle_flags._integrations.libraries import bridge_libraries
@@ -239,7 +244,7 @@ def _check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -
     """Raise TypeError for a keyword that the function doesn't have for its argument."""
     for name in given:
         if name not in known:
-            from paddle_flags._core.types import nearest
+            from paddle_flags.extend import nearest
 
             suggestion = nearest(name, known)
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{suggestion}")
@@ -265,7 +270,7 @@ def _bridge_parser(
     to_argument("namespace", namespace)
     from paddle_flags._integrations.argparse_adopt import adopt
 
-    frame = first_user_frame(frame_above(2))
+    frame = first_user_frame(sys._getframe())
     switch = to_switch("replace", replace)
     return adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 

@@ -5,19 +5,22 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from paddle_flags._completion.flags import awaits_value, is_flag
-from paddle_flags._core.lists import encode
-from paddle_flags._core.names import name_in_token
-from paddle_flags._core.registry import FLAGS
-from paddle_flags._input.argv import read_argv
-from paddle_flags._input.options import Options
+from paddle_flags import FLAGS
+from paddle_flags.extend import (
+    Options,
+    argument_text,
+    iter_flag_tokens,
+    normalize_name,
+    read_argv,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Unpack
 
-    from paddle_flags._input.config import Path
-    from paddle_flags._input.options import Environment
+    from _typeshed import StrOrBytesPath as Path
+
+    from paddle_flags.extend import Environment
 
 
 class Inputs:
@@ -55,7 +58,7 @@ class Line:
 
     def add_token(self, token: str, at: int | None) -> None:
         """Add a token as it is."""
-        name = name_in_token(token)
+        name = normalize_name(token.lstrip("-").partition("=")[0])
         self.names |= {name, name.removeprefix("no")}
         if at is None or not 0 <= at < len(self._tokens) or self._tokens[at]:
             self._tokens.append(token)
@@ -80,21 +83,13 @@ def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: 
     `whole` has the names of the flags with such values.
     """
     read = list(tokens)
-    if not any(name_in_token(token) in whole for token in tokens):
-        return read
-    at = 1
-    while at < len(tokens) and tokens[at] != "--":
-        token = tokens[at]
-        if stop_at_argument and not is_flag(token):
-            break
-        value_at = at + awaits_value(token)
-        name, equals, text = token.partition("=")
-        if is_flag(token) and name_in_token(token) in whole:
+    for at, name, value_at in iter_flag_tokens(tokens, 1, stop_at_argument=stop_at_argument):
+        if name in whole and value_at is not None:
+            option, equals, text = tokens[at].partition("=")
             if equals:
-                read[at] = f"{name}={encode((text,))}"
-            elif at < value_at < len(tokens):
-                read[value_at] = encode((tokens[value_at],))
-        at = value_at + 1
+                read[at] = f"{option}={argument_text((text,))}"
+            else:
+                read[value_at] = argument_text((tokens[value_at],))
     return read
 
 

@@ -50,10 +50,10 @@ def _code(text: str) -> str:
 
 
 def _md_row(flag: facts.Snapshot) -> str:
-    *others, last = facts.names(flag)
-    holder = facts.holder(flag)
+    *others, last = flag.option_names
+    holder = flag.placeholder
     heads = [*others, f"{last}={holder}" if holder else last]
-    notes = _md("; ".join(facts.notes(flag)))
+    notes = _md("; ".join(flag.notes))
     about = f"{_md(flag.help.strip())} *({notes})*" if notes else _md(flag.help.strip())
     default = _code(facts.value_text(flag, flag.default))
     return f"| {', '.join(map(_code, heads))} | {default} | {about.strip()} |"
@@ -95,14 +95,14 @@ def _roff_quoted(text: str) -> str:
 
 
 def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
-    holder = _roff(facts.holder(flag))
-    heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in facts.names(flag))
+    holder = _roff(flag.placeholder)
+    heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.option_names)
     yield ".TP"
     yield f"{heads}=\\fI{holder}\\fR" if holder else heads
     yield from _roff_lines(flag.help.strip())
     if "\n" in flag.help.strip():
         yield ".br"
-    notes = [*facts.notes(flag), f"default: {facts.value_text(flag, flag.default)}"]
+    notes = [*flag.notes, f"default: {facts.value_text(flag, flag.default)}"]
     yield from _roff_lines(" ".join(f"[{note}]" for note in notes))
 
 
@@ -135,7 +135,7 @@ _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 def _with_libraries(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
-    if not any(each.names for each in shared_flags.libraries.values()):
+    if not any(each.names for each in shared_flags.joined_libraries.values()):
         return text
     import json
 

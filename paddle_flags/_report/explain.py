@@ -30,18 +30,19 @@ def describe_state(source: str, effective: str, *, in_effect: bool, replaced: bo
 
 
 def _facts_of(flag: Flag[Any]) -> dict[str, str]:
-    choices = flag.choices
+    known = facts.Snapshot(flag)
+    choices = known.choices
     return {
-        "type": facts.type_of(flag),
+        "type": known.type_text,
         "help": flag.help,
-        "allowed": ", ".join(choices) if choices else facts.limits(flag),
+        "allowed": ", ".join(choices) if choices else known.limits,
         "aliases": ", ".join(flag.aliases),
         "old names": ", ".join(flag.old_names),
         "category": flag.category,
         "module": flag.module,
         "shared with": shared_with(flag.name),
         "defined at": f"{flag.file}:{flag.line}" if flag.line else flag.file,
-        "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
+        "attributes": ", ".join(known.marks + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",
         "runs": runs(flag),

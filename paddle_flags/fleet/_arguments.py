@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import shown
 
 _BIGGEST = (1 << 62) - 1  # step or revision
 _LONGEST = 366 * 86400.0  # seconds that a value can last

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from paddle_flags._core.frames import class_hides_internal_frames
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.extend import hides_internal_frames, normalize_name, shown
 from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
@@ -50,7 +48,7 @@ class Options(TypedDict, total=False):
     aliases: bool
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Fleet:
     """A fleet as operators use it: its values, its members, and changes.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.status import shown
+from paddle_flags.extend import shown
 from paddle_flags.fleet import _record
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._record import Record

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from paddle_flags._core.status import shown
-from paddle_flags._core.types import nearest
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import nearest, shown
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:

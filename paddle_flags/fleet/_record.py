@@ -11,11 +11,8 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.lists import encode as encode_list
-from paddle_flags._core.lists import integer_text
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.extend import argument_text, normalize_name, shown
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import find_invalid_field
@@ -169,14 +166,10 @@ def text_of(name: str, value: object) -> str:
     """Return a value as on a command line."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return integer_text(value)
     if isinstance(value, float):
         return repr(value)
-    if isinstance(value, (list, tuple)):
-        return encode_list(tuple(value))
+    if isinstance(value, (int, list, tuple)):
+        return argument_text(tuple(value) if isinstance(value, list) else value)
     what = "expected bool, int, float, str or a list of them"
     raise FlagTypeError(f"{name}: {shown(value)}: {what}")
 

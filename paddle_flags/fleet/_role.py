@@ -7,8 +7,8 @@ import re
 import socket
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.extend import shown
 from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
 from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._store import check_name

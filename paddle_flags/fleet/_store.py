@@ -31,7 +31,7 @@ class FleetError(FlagError):
 
     def __str__(self) -> str:
         """Return the message in one line; what members and engines wrote is escaped."""
-        from paddle_flags._report.facts import one_line
+        from paddle_flags.extend import one_line
 
         return one_line(super().__str__())
 

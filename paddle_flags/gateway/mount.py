@@ -6,9 +6,8 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import hides_internal_frames, shown
 from paddle_flags.gateway.app import Gateway
 from paddle_flags.gateway.security import Clients, Guard
 from paddle_flags.gateway.users import User

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import shown
 from paddle_flags.gateway.security import (
     HEAD_MAX,
     BoundedProtocol,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.missing import importing
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError, FlagUnsupportedError
+from paddle_flags.extend import importing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

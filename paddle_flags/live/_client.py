@@ -6,9 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.frames import class_hides_internal_frames
-from paddle_flags._core.status import shown
-from paddle_flags._report.facts import argument_text
+from paddle_flags.extend import argument_text, hides_internal_frames, shown
 from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._find import address_of, is_url
@@ -30,7 +28,7 @@ _LONGEST_WAIT = 3600.0
 _SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Client:
     """The flags of another process.
 

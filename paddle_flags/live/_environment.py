@@ -6,8 +6,8 @@ import os
 import warnings
 from typing import Any
 
-from paddle_flags._core.unraisable import report
 from paddle_flags.errors import FlagWarning
+from paddle_flags.extend import report
 
 VARIABLE = "PADDLE_FLAGS_LIVE"
 _SETTABLE = "PADDLE_FLAGS_LIVE_SETTABLE"

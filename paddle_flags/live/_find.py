@@ -10,8 +10,8 @@ import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
+from paddle_flags.extend import shown
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rpc import Connection
 

@@ -6,7 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import shown
+from paddle_flags.extend import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,12 +12,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.hooks import AUDIT, held_for_good
-from paddle_flags._core.status import new_error, shown, to_argument, to_exception
-from paddle_flags._core.unraisable import report
-from paddle_flags._native import ffi
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
+from paddle_flags.extend import (
+    check_status,
+    ffi,
+    hides_internal_frames,
+    new_error,
+    new_text_callback,
+    report,
+    shown,
+    to_argument,
+)
 from paddle_flags.live._log import log_event, log_exit
 
 if TYPE_CHECKING:
@@ -71,8 +76,7 @@ def _call(name: str, *arguments: object) -> None:
     """Call a function of the library that returns a status."""
     error = new_error()
     place = ctypes.c_void_p(int(ffi.cast("uintptr_t", error)))
-    if getattr(_load(), name)(*arguments, place):
-        raise to_exception(error)
+    check_status(getattr(_load(), name)(*arguments, place), error)
 
 
 @cache
@@ -93,7 +97,7 @@ def _load() -> ctypes.CDLL:
 _servers: list[Server] = []  # that are open in this process, or its parent
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Server:
     """A server of the flags of this process, until `close`, the end of a `with` block, or exit."""
 
@@ -101,8 +105,7 @@ class Server:
         self._listeners = listeners
         self._handle = ctypes.c_void_p()
         self._closed = threading.Event()
-        context = held_for_good(self._handle_event)
-        options.audit, options.context = int(AUDIT), int(ffi.cast("uintptr_t", context))
+        options.audit, options.context = new_text_callback(self._handle_event)
         _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
         _watch_children(self)

@@ -10,7 +10,8 @@ import pytest
 from flag_page import change, names, open_flag, row
 from support import run
 
-from paddle_flags._report.facts import argument_text, plain_text
+from paddle_flags._core.values import argument_text
+from paddle_flags._report.facts import plain_text
 
 pytestmark = pytest.mark.release
 
