@@ -28,8 +28,8 @@ from paddle_flags._core.status import new_error as new_error
 from paddle_flags._core.status import pop_failure as pop_failure
 from paddle_flags._core.status import pop_warnings as pop_warnings
 from paddle_flags._core.status import queue_warning as queue_warning
+from paddle_flags._core.status import quote_value as quote_value
 from paddle_flags._core.status import raise_deferred as raise_deferred
-from paddle_flags._core.status import shown as shown
 from paddle_flags._core.status import to_argument as to_argument
 from paddle_flags._core.status import to_bytes as to_bytes
 from paddle_flags._core.status import to_switch as to_switch

@@ -7,8 +7,8 @@ from paddle_flags._core.status import (
     ErrorList,
     new_error,
     pop_refusal_warnings,
+    quote_value,
     raise_deferred,
-    shown,
 )
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
@@ -59,7 +59,7 @@ def check(*subjects: Subject) -> None:
         if each not in list(_CHECKS):  # a list, which is no key, is refused too
             from paddle_flags._core.types import nearest
 
-            message = f"check: {shown(each)}: expected {', '.join(map(repr, _CHECKS))}"
+            message = f"check: {quote_value(each)}: expected {', '.join(map(repr, _CHECKS))}"
             raise FlagArgumentError(message + nearest(str(each), _CHECKS))
     found = ErrorList()
     failed = None

@@ -20,7 +20,7 @@ from paddle_flags._core.frames import (
 )
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
-    shown,
+    quote_value,
     to_switch,
 )
 from paddle_flags._core.values import (
@@ -113,8 +113,8 @@ def _define_with(
         if flag is not None:  # it was plain
             return flag  # type: ignore[no-any-return]
     default = _unboxed(default)
-    about = f"definition of {shown(name)}"
-    seen = REDACTED if sensitive else shown(default)
+    about = f"definition of {quote_value(name)}"
+    seen = REDACTED if sensitive else quote_value(default)
     to_switch(f"{about}: case_sensitive", case_sensitive)
     kind = plain_kind(about, seen, default, type, items) if case_sensitive else None
     if kind is None:

@@ -12,8 +12,8 @@ from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     check_status,
     new_error,
+    quote_value,
     raise_deferred,
-    shown,
     to_bytes,
     to_exception,
     to_switch,
@@ -58,7 +58,7 @@ class Definition:
     """A pd_flag_def and the memory it points to."""
 
     def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
-        self._about = f"definition of {shown(name)}"
+        self._about = f"definition of {quote_value(name)}"
         self._name = name
         self._kind = kind
         self._sensitive = sensitive
@@ -87,12 +87,12 @@ class Definition:
     def set_list(self, field: str, texts: Iterable[object]) -> None:
         if isinstance(texts, str) or not isinstance(texts, Iterable):
             what = type(texts).__name__
-            message = f"{self._about}: {field}: {shown(texts)}: expected a list, not {what}"
+            message = f"{self._about}: {field}: {quote_value(texts)}: expected a list, not {what}"
             raise FlagTypeError(message)
         items = [self._text_of(field, each) for each in texts]
         for item in items:
             if "|" in item:
-                message = f"{self._about}: {field}: {shown(item)}: expected text without '|'"
+                message = f"{self._about}: {field}: {quote_value(item)}: expected text without '|'"
                 raise FlagValueError(message)
         if items:
             self.set_text(field, "|".join(items))
@@ -124,7 +124,7 @@ class Definition:
         about = f"{self._about}: {field}"
         wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
         if not fits(self._kind, wanted):
-            seen = REDACTED if self._sensitive else shown(wanted)
+            seen = REDACTED if self._sensitive else quote_value(wanted)
             message = (
                 f"{about} {seen}: expected an integer in"
                 f" [{self._kind.smallest}, {self._kind.largest}]"
@@ -248,7 +248,7 @@ def _list_kind(about: str, seen: str, default: object, items: type | str | None)
     if items is not None:
         if isinstance(items, type) and items in _INFERRED:
             return LISTS[_INFERRED[items]]
-        message = f"{about}: items {shown(items)}: expected bool, int, float or str"
+        message = f"{about}: items {quote_value(items)}: expected bool, int, float or str"
         raise FlagTypeError(message)
     kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
     if kinds == {int, float}:
@@ -270,7 +270,7 @@ def plain_kind(
     if type_name is not None and not isinstance(type_name, str):
         return None
     if type_name is not None and type_name not in BY_NAME:
-        message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
+        message = f"{about}: type {quote_value(type_name)}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
     known = isinstance(items, str) or (isinstance(items, type) and items in _INFERRED)
     if items is not None and not known:
@@ -282,7 +282,8 @@ def plain_kind(
         if type_name in (None, "string"):
             return _list_kind(about, seen, default, items)
         message = (
-            f"{about}: type {shown(type_name)}: a list has the type 'string', and its items `items`"
+            f"{about}: type {quote_value(type_name)}: a list has the type 'string', and its items"
+            " `items`"
         )
         raise FlagTypeError(message)
     if type_name:
@@ -348,10 +349,12 @@ def define_at(
     the items of a list. `via` makes the values of those in C. The code of `frame` may define the
     flag again; with `replace`, the definition takes the place of another one.
     """
-    about = f"definition of {shown(name)}"
-    kind = plain_kind(about, shown(default), default, None, items)
+    about = f"definition of {quote_value(name)}"
+    kind = plain_kind(about, quote_value(default), default, None, items)
     if kind is None:
-        message = f"{about}: default {shown(default)}: expected bool, int, float, str or a list"
+        message = (
+            f"{about}: default {quote_value(default)}: expected bool, int, float, str or a list"
+        )
         raise FlagTypeError(message)
     if via is not None:
         kind = typed(kind, via)

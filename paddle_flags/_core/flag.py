@@ -13,9 +13,9 @@ from paddle_flags._core.status import (
     failures,
     new_error,
     queued_warnings,
+    quote_value,
     raise_deferred,
     raise_error_at,
-    shown,
     to_bytes,
     to_text,
 )
@@ -103,7 +103,7 @@ class Flag(FlagDefinition[T]):
         try:
             kind = f"list of {self.items}" if self.items else self.type
             value = REDACTED if self.sensitive else self.value
-            return f"<Flag {self._name}: {kind} = {shown(value)} ({self.source})>"
+            return f"<Flag {self._name}: {kind} = {quote_value(value)} ({self.source})>"
         except UndefinedFlagError:
             return f"<Flag {self._name}: not defined>"
 
@@ -320,7 +320,7 @@ class Flag(FlagDefinition[T]):
             if not sensitive and not isinstance(error, ValueError):
                 raise
             reason = f"expected {type_.expected}" if sensitive else error
-        seen = REDACTED if sensitive else shown(value)
+        seen = REDACTED if sensitive else quote_value(value)
         message = f"{self._name}={seen}: {reason}"
         raise FlagValueError(message)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._core.status import (
     check_status,
     new_error,
-    shown,
+    quote_value,
     to_text,
 )
 from paddle_flags._core.values import (
@@ -42,7 +42,7 @@ class FlagEntry(NamedTuple):
     """Whether a later value from the same source has replaced it."""
 
     def __repr__(self) -> str:
-        value, *rest = (shown(field) for field in self)
+        value, *rest = (quote_value(field) for field in self)
         return "FlagEntry(value={}, source={}, place={}, replaced={})".format(value, *rest)
 
 

@@ -17,7 +17,7 @@ from paddle_flags._core.status import (
     check_status,
     new_error,
     pop_failure,
-    shown,
+    quote_value,
     store_failure,
     to_switch,
 )
@@ -279,7 +279,7 @@ def name_of(function: object) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
-    return str(name).rpartition("<locals>.")[2] or shown(function)
+    return str(name).rpartition("<locals>.")[2] or quote_value(function)
 
 
 def _marks_of(function: object) -> int:
@@ -294,7 +294,7 @@ def _marks_of(function: object) -> int:
 def _check_callable(function: object) -> None:
     """Raise FlagTypeError unless a call of the function runs it to its end."""
     if not callable(function):
-        message = f"{shown(function)}: expected a function, not {type(function).__name__}"
+        message = f"{quote_value(function)}: expected a function, not {type(function).__name__}"
         raise FlagTypeError(message)
     marks = _marks_of(function)
     if marks & (_GENERATOR | _COROUTINE):
@@ -351,7 +351,7 @@ def add_validator(
     """
     _check_callable(function)
     if not isinstance(message, str):
-        what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
+        what = f"message: {quote_value(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message, read)
     wanted = handles(flags), len(flags), _VALIDATE

@@ -17,7 +17,7 @@ from paddle_flags._core.frames import (
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
-from paddle_flags._core.status import shown, to_bytes
+from paddle_flags._core.status import quote_value, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, UndefinedFlagError
@@ -155,13 +155,13 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def __setitem__(self, name: str, value: object) -> None:
         flag = self.get(name)
-        seen = "..." if flag is not None and flag.sensitive else shown(value)
-        item = f"FLAGS[{shown(name)}]"
+        seen = "..." if flag is not None and flag.sensitive else quote_value(value)
+        item = f"FLAGS[{quote_value(name)}]"
         message = f"{item} cannot be replaced: write {item}.value = {seen}"
         raise FlagTypeError(message)
 
     def __delitem__(self, name: str) -> None:
-        item = f"FLAGS[{shown(name)}]"
+        item = f"FLAGS[{quote_value(name)}]"
         message = (
             f"{item} cannot be deleted: write del {item}.value to drop the value set at run"
             f" time, or {item}.reset() to drop all values"

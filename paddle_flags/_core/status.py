@@ -49,7 +49,7 @@ def shorten(text: str) -> str:
     return text if size <= LONGEST else f"{text[:LONGEST]}... ({size} characters)"
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return the representation of a value for a message, cut if it is too long."""
     rest, part = "", value
     if isinstance(value, (str, bytes, list, tuple)) and len(value) > LONGEST:
@@ -75,11 +75,11 @@ def to_text(pointer: Any) -> str:
 def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
     """Encode text for C, the reverse of `to_text`; errors begin with `what`."""
     if not isinstance(text, str):
-        seen = "<redacted>" if sensitive else shown(text)
+        seen = "<redacted>" if sensitive else quote_value(text)
         message = f"{what}{seen}: expected str, not {type(text).__name__}"
         raise errors.FlagTypeError(message)
     text = str.__str__(text)  # what a subclass shows doesn't matter
-    seen = "<redacted>" if sensitive else shown(text)
+    seen = "<redacted>" if sensitive else quote_value(text)
     if "\0" in text:
         message = f"{what}{seen}: contains a NUL character, expected text without it"
         raise errors.FlagValueError(message)
@@ -103,7 +103,7 @@ def to_prefix(name: str, prefix: str) -> bytes:
     data = to_argument(name, prefix)
     if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
         return data
-    message = f"{name}: {shown(prefix)}: expected at most {lib.PD_NAME_MAX} bytes without '='"
+    message = f"{name}: {quote_value(prefix)}: expected at most {lib.PD_NAME_MAX} bytes without '='"
     raise errors.FlagArgumentError(message)
 
 
@@ -112,7 +112,7 @@ def to_variable(name: str, variable: str) -> bytes:
     data = to_argument(name, variable)
     if data and b"=" not in data:
         return data
-    message = f"{name}: {shown(variable)}: expected the name of a variable"
+    message = f"{name}: {quote_value(variable)}: expected the name of a variable"
     raise errors.FlagArgumentError(message)
 
 
@@ -120,7 +120,7 @@ def to_switch(name: str, value: bool) -> bool:
     """Check that an argument, the parameter `name` of a function, is True or False."""
     if isinstance(value, bool):
         return value
-    message = f"{name}: {shown(value)}: expected bool, not {type(value).__name__}"
+    message = f"{name}: {quote_value(value)}: expected bool, not {type(value).__name__}"
     raise errors.FlagTypeError(message)
 
 

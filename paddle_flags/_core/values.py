@@ -6,7 +6,7 @@ from operator import index
 
 from paddle_flags._core import lists
 from paddle_flags._core.header import C_TYPES
-from paddle_flags._core.status import shown, to_bytes, to_text
+from paddle_flags._core.status import quote_value, to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -227,7 +227,7 @@ REDACTED = _Redacted("<redacted>")
 
 
 def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
-    seen = REDACTED if sensitive else shown(value)
+    seen = REDACTED if sensitive else quote_value(value)
     error = FlagTypeError(f"{what}{seen}: expected {expected}, not {type(value).__name__}")
     error.status = "PD_ERR_TYPE"
     return error
@@ -251,7 +251,7 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     if items is None:
         expected = f"a sequence of {expected} for a list of {kind.item.name}"
         if isinstance(value, str) and not sensitive:
-            expected += f", as in [{shown(value)}]"
+            expected += f", as in [{quote_value(value)}]"
         raise _refuse(f"{name}=", expected, value, sensitive=sensitive)
     return tuple(
         _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
@@ -291,7 +291,7 @@ def _by_type(
         cause = None if sensitive else error.__cause__
     else:
         raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
-    refused = FlagValueError(f"{name}={REDACTED if sensitive else shown(value)}: {reason}")
+    refused = FlagValueError(f"{name}={REDACTED if sensitive else quote_value(value)}: {reason}")
     refused.status = "PD_ERR_VALUE"
     raise refused from cause
 

@@ -8,7 +8,7 @@ from paddle_flags import errors
 from paddle_flags._core import lists
 from paddle_flags._core.define import define
 from paddle_flags._core.registry import FLAGS
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._input.config import ConfigFiles, fail, new_config
 from paddle_flags._input.options import Options
 from paddle_flags._input.preview import preview_line
@@ -38,7 +38,7 @@ def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
     elif flag.sensitive:
         why = "is sensitive, and messages name what it has"
     if why:
-        message = f"{parameter}: {shown(name)}: {why}"
+        message = f"{parameter}: {quote_value(name)}: {why}"
         raise errors.FlagArgumentError(message)
     return flag
 

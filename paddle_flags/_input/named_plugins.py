@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named, plugin_parts
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._input.named_files import find, names_of, naming_flag
 from paddle_flags._native import ffi
 
@@ -58,7 +58,7 @@ def _plugins_of(plugins: Plugins | None) -> list[Plugin]:
         return list(every)
     except TypeError:
         expected = "expected a library or a module, or a list of them"
-        message = f"plugins is {shown(plugins)}: {expected}"
+        message = f"plugins is {quote_value(plugins)}: {expected}"
         raise errors.FlagTypeError(message) from None
 
 

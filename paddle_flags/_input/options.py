@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
-    shown,
+    quote_value,
     to_argument,
     to_bytes,
     to_prefix,
@@ -143,7 +143,7 @@ def check_tokens(tokens: Sequence[object]) -> None:
     """Raise an error for a token that cannot be passed to C."""
     for token in tokens:
         if not isinstance(token, str):
-            message = f"argv has {shown(token)}: expected str, not {type(token).__name__}"
+            message = f"argv has {quote_value(token)}: expected str, not {type(token).__name__}"
             raise errors.FlagTypeError(message)
         to_bytes(token, "argv: ")
     message = "argv: out of memory"
@@ -200,6 +200,6 @@ def _address(pointer: Any) -> int:
 
 def _arrange(order: str) -> int:
     if not isinstance(order, str) or order not in _ORDERS:
-        message = f"order is {shown(order)}: expected 'remove', 'leave' or 'reorder'"
+        message = f"order is {quote_value(order)}: expected 'remove', 'leave' or 'reorder'"
         raise errors.FlagArgumentError(message)
     return int(_ORDERS[order])

@@ -11,7 +11,7 @@ from absl import flags
 
 from paddle_flags import Type
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import argument_text, shown
+from paddle_flags.extend import argument_text, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -67,7 +67,7 @@ class Codec:
         try:
             return str(serializer.serialize([value] if self._is_multi else value))
         except Exception as error:  # whatever the serializer of the program raises
-            message = f"{self._flag.name}: its serializer can't write {shown(value)}: {error}"
+            message = f"{self._flag.name}: its serializer can't write {quote_value(value)}: {error}"
             raise FlagTypeError(message) from error
 
     def _read(self, text: str) -> Any:

@@ -15,7 +15,7 @@ from paddle_flags._integrations.argparse_parser import (
     sub_parsers_left_out,
 )
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
-from paddle_flags.extend import argument_text, define_at, normalize_name, shown
+from paddle_flags.extend import argument_text, define_at, normalize_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -338,7 +338,7 @@ class Adopted:
             try:
                 setattr(result, self.dest, self._converted(self.flag.value))
             except ValueError as error:
-                message = f"{self.flag.source}: {shown(self.flag.text)}: {error}"
+                message = f"{self.flag.source}: {quote_value(self.flag.text)}: {error}"
                 raise argparse.ArgumentError(self._first, message) from None
 
     def _fill_default(self, result: Any) -> None:

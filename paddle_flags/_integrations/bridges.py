@@ -13,7 +13,7 @@ from paddle_flags.extend import (
     first_user_frame,
     hides_internal_frames,
     importing,
-    shown,
+    quote_value,
     to_argument,
     to_switch,
 )
@@ -139,14 +139,14 @@ def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
         return _not_a(parser, "typer.main.get_command(app)")
     message = (
-        f"add_options: {shown(parser)}: this version of typer does not use click;"
+        f"add_options: {quote_value(parser)}: this version of typer does not use click;"
         " read the flags first: app(paddle_flags.parse(known_only=True))"
     )
     return FlagUnsupportedError(message)
 
 
 def _not_a(found: object, expected: str) -> FlagTypeError:
-    what = f"{shown(found)}: expected {expected}, not {type(found).__name__}"
+    what = f"{quote_value(found)}: expected {expected}, not {type(found).__name__}"
     return FlagTypeError(f"add_options: {what}")
 
 

@@ -25,8 +25,8 @@ from paddle_flags.extend import (
     joined_libraries,
     nearest,
     queue_warning,
+    quote_value,
     raise_deferred,
-    shown,
     to_argument,
 )
 
@@ -262,7 +262,7 @@ def _library_of(name: str) -> str:
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
         near = nearest(name, [*LIBRARIES, *_OTHER_NAMES])
-        message = f"bridge({shown(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
+        message = f"bridge({quote_value(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
         raise FlagArgumentError(message)
     return known
 
@@ -272,7 +272,7 @@ _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 
 def _check_namespace(namespace: str, names: list[str]) -> None:
     if namespace and not _NAMESPACE.fullmatch(namespace):
-        message = f"bridge: namespace {shown(namespace)}: expected a name such as 'torch'"
+        message = f"bridge: namespace {quote_value(namespace)}: expected a name such as 'torch'"
         raise FlagNameError(message)
     if namespace and len(names) != 1:
         message = "bridge: a namespace is for the flags of one library: expected one name with it"

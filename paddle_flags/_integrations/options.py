@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import FLAGS
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import Snapshot, for_each, groups, shown, value_text
+from paddle_flags.extend import Snapshot, for_each, groups, quote_value, value_text
 
 if TYPE_CHECKING:
     Only = str | Iterable[str] | None
@@ -84,7 +84,7 @@ def patterns(only: Only) -> list[str] | None:
     if only is None:
         return None
     if not isinstance(only, Iterable):
-        message = f"only: {shown(only)}: expected names of flags, not {type(only).__name__}"
+        message = f"only: {quote_value(only)}: expected names of flags, not {type(only).__name__}"
         raise FlagTypeError(message)
     names = [only] if isinstance(only, str) else list(only)
     return [_pattern(name) for name in names]
@@ -92,6 +92,8 @@ def patterns(only: Only) -> list[str] | None:
 
 def _pattern(name: str) -> str:
     if not isinstance(name, str):
-        message = f"only: {shown(name)}: expected the name of a flag, not {type(name).__name__}"
+        message = (
+            f"only: {quote_value(name)}: expected the name of a flag, not {type(name).__name__}"
+        )
         raise FlagTypeError(message)
     return name if any(character in name for character in "*?[") else FLAGS[name].name

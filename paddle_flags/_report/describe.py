@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core import shared_flags
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import shown, to_argument, to_switch
+from paddle_flags._core.status import quote_value, to_argument, to_switch
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
@@ -159,7 +159,7 @@ FORMATS = (*_KINDS, "json", *_FORMATS)
 
 def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
     if format not in FORMATS:
-        message = f"format {shown(format)}: expected one of {', '.join(FORMATS)}"
+        message = f"format {quote_value(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
     to_switch("full", full)
     for name, text in texts.items():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.status import (
     check_status,
     new_error,
-    shown,
+    quote_value,
     to_argument,
     to_switch,
 )
@@ -58,7 +58,7 @@ def help_text(
     modules. `width` and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
-        message = f"help {shown(kind)}: expected one of {', '.join(KINDS)}"
+        message = f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}"
         raise FlagArgumentError(message)
     kept: list[Any] = []  # what C points to
 
@@ -94,7 +94,7 @@ def json_text(program: str, *, version: str | None, full: bool) -> str:
 def _integer(name: str, value: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    message = f"{name}: {shown(value)}: expected int, not {type(value).__name__}"
+    message = f"{name}: {quote_value(value)}: expected int, not {type(value).__name__}"
     raise FlagTypeError(message)
 
 

@@ -11,7 +11,7 @@ from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import frame_above, hides_internal_frames
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._input.options import Options
 from paddle_flags._input.preview import preview_line
 from paddle_flags.cli.command import Command, Table, command_of, modules_of, summary_of
@@ -295,16 +295,18 @@ def _one_of(table: Table) -> str:
 
 def _check_table(table: Any) -> Table:
     if not isinstance(table, Mapping) or not table:
-        message = f"commands: {shown(table)}: expected a dict with a command for each name"
+        message = f"commands: {quote_value(table)}: expected a dict with a command for each name"
         raise errors.FlagArgumentError(message)
     for name in table:
         if isinstance(name, str) and "." in name:
             message = (
-                f"commands: {shown(name)}: expected a name without a dot, which separates the"
+                f"commands: {quote_value(name)}: expected a name without a dot, which separates the"
                 " tables of a file"
             )
             raise errors.FlagArgumentError(message)
         if not isinstance(name, str) or not name or name.startswith("-"):
-            message = f"commands: {shown(name)}: expected a name that does not begin with a dash"
+            message = (
+                f"commands: {quote_value(name)}: expected a name that does not begin with a dash"
+            )
             raise errors.FlagArgumentError(message)
     return table

@@ -13,8 +13,8 @@ from paddle_flags._core.status import (
     issue_warnings,
     pop_warnings,
     queue_warning,
+    quote_value,
     raise_deferred,
-    shown,
     to_switch,
 )
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
@@ -197,7 +197,7 @@ def parse(
 def check_exit(exit: Exit) -> None:
     """Raise an error for an invalid argument `exit` of `parse`."""
     if exit not in (True, False, "gflags"):
-        message = f"exit is {shown(exit)}: expected True, False or 'gflags'"
+        message = f"exit is {quote_value(exit)}: expected True, False or 'gflags'"
         raise errors.FlagArgumentError(message)
 
 
@@ -316,7 +316,7 @@ def _own_argv() -> list[str]:
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
     if isinstance(argv, (str, bytes)) or not isinstance(argv, Iterable):
-        message = f"argv is {shown(argv)}: expected a list of str, the program first"
+        message = f"argv is {quote_value(argv)}: expected a list of str, the program first"
         raise errors.FlagTypeError(message)
     tokens = list(argv)
     if tokens and isinstance(tokens[0], str) and tokens[0].startswith("--"):

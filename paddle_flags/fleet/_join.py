@@ -21,7 +21,7 @@ from paddle_flags.extend import (
     lib,
     new_error,
     pop_failure,
-    shown,
+    quote_value,
     to_bytes,
 )
 from paddle_flags.fleet._arguments import check_count, check_seconds
@@ -182,7 +182,7 @@ def check(
     check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
         what = "expected a list of patterns"
-        raise errors.FlagArgumentError(f"environment is {shown(environment)}: {what}")
+        raise errors.FlagArgumentError(f"environment is {quote_value(environment)}: {what}")
     check_count("expect", expect)
     Barrier(own, list(environment), own.world if expect is None else expect, timeout).wait()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import nearest, shown
+from paddle_flags.extend import nearest, quote_value
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -129,7 +129,9 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
     seconds. With `create=False`, a folder without a fleet raises FleetError.
     """
     if not isinstance(url, str):
-        message = f"url: {shown(url)}: expected the address of a fleet, such as dir:///mnt/job42"
+        message = (
+            f"url: {quote_value(url)}: expected the address of a fleet, such as dir:///mnt/job42"
+        )
         raise FlagTypeError(message)
     place = split(url)
     if place.scheme not in ENGINES:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags.extend import argument_text, hides_internal_frames, shown
+from paddle_flags.extend import argument_text, hides_internal_frames, quote_value
 from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._find import address_of, is_url
@@ -103,7 +103,7 @@ class Client:
         names the unsafe flags that are meant.
         """
         if isinstance(confirm, str):
-            message = f"confirm: {shown(confirm)}: expected a list of names, not a text"
+            message = f"confirm: {quote_value(confirm)}: expected a list of names, not a text"
             raise errors.FlagTypeError(message)
         params = {
             "set": _argument_texts(values),
@@ -173,5 +173,5 @@ def _text(name: str, value: NewValue) -> str | None:
         return None
     if isinstance(value, (bool, int, float, str, list, tuple)):
         return argument_text(tuple(value) if isinstance(value, list) else value)
-    message = f"{name}: {shown(value)}: expected a bool, a number, a text, a list or None"
+    message = f"{name}: {quote_value(value)}: expected a bool, a number, a text, a list or None"
     raise errors.FlagTypeError(message)

@@ -19,8 +19,8 @@ from paddle_flags.extend import (
     hides_internal_frames,
     new_error,
     new_text_callback,
+    quote_value,
     report,
-    shown,
     to_argument,
 )
 from paddle_flags.live._log import log_event, log_exit
@@ -176,7 +176,7 @@ def serve(
     Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
     """
     if on_fork not in ("close", "reopen"):
-        message = f"on_fork: {shown(on_fork)}: expected 'close' or 'reopen'"
+        message = f"on_fork: {quote_value(on_fork)}: expected 'close' or 'reopen'"
         raise FlagArgumentError(message)
     options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
     options.on_fork = ("close", "reopen").index(on_fork)
@@ -213,8 +213,8 @@ def _check_address(address: str | os.PathLike[str]) -> bytes:
     if isinstance(text, str) and "/" in text and "://" not in text:
         return to_argument("address", text)
     message = (
-        f"address: {shown(address)}: expected the path of a socket, which has a '/'; 'paddle-flags"
-        " gateway' listens on TCP"
+        f"address: {quote_value(address)}: expected the path of a socket, which has a '/';"
+        " 'paddle-flags gateway' listens on TCP"
     )
     raise FlagArgumentError(message)
 
