@@ -301,7 +301,7 @@ DURATION.unit = "seconds"
 # ---- One of several ----
 
 
-def nearest(text: str, names: Iterable[str]) -> str:
+def suggest_name(text: str, names: Iterable[str]) -> str:
     """Return a question for the name that may be meant, or ""."""
     import difflib
 
@@ -348,7 +348,7 @@ def choice_type(
             return texts[text]
         if not case_sensitive and text.casefold() in folded:
             return folded[text.casefold()]
-        message = f"expected {expected}{nearest(text, choices)}"
+        message = f"expected {expected}{suggest_name(text, choices)}"
         raise Unfit(message)
 
     names = [(value, name) for name, value in choices.items()]

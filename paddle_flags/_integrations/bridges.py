@@ -244,9 +244,9 @@ def _check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -
     """Raise TypeError for a keyword that the function doesn't have for its argument."""
     for name in given:
         if name not in known:
-            from paddle_flags.extend import nearest
+            from paddle_flags.extend import suggest_name
 
-            suggestion = nearest(name, known)
+            suggestion = suggest_name(name, known)
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{suggestion}")
 
 

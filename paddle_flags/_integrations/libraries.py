@@ -23,10 +23,10 @@ from paddle_flags.extend import (
     hides_internal_frames,
     importing,
     joined_libraries,
-    nearest,
     queue_warning,
     quote_value,
     raise_deferred,
+    suggest_name,
     to_argument,
 )
 
@@ -261,7 +261,7 @@ def _library_of(name: str) -> str:
         raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
-        near = nearest(name, [*LIBRARIES, *_OTHER_NAMES])
+        near = suggest_name(name, [*LIBRARIES, *_OTHER_NAMES])
         message = f"bridge({quote_value(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
         raise FlagArgumentError(message)
     return known

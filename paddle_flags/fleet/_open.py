@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import nearest, quote_value
+from paddle_flags.extend import quote_value, suggest_name
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _host(text: str, shown: str) -> tuple[str, int | None]:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    return f"{nearest(name, known) or ';'} expected one of {', '.join(sorted(known))}"
+    return f"{suggest_name(name, known) or ';'} expected one of {', '.join(sorted(known))}"
 
 
 def is_address(url: str | Store) -> TypeIs[str]:
