@@ -11,7 +11,7 @@ from paddle_flags._core.history import place_of as place_of
 from paddle_flags._core.hooks import add_validator as add_validator
 from paddle_flags._core.hooks import new_text_callback as new_text_callback
 from paddle_flags._core.implied import imply as imply
-from paddle_flags._core.missing import importing as importing
+from paddle_flags._core.missing import optional_import as optional_import
 from paddle_flags._core.names import normalize_name as normalize_name
 from paddle_flags._core.pending_values import drop_pending as drop_pending
 from paddle_flags._core.pending_values import iter_pending as iter_pending

@@ -18,7 +18,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.missing import importing
+from paddle_flags._core.missing import optional_import
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import quote_value, to_text
@@ -27,7 +27,7 @@ from paddle_flags._core.values import BY_NAME, from_c, kind_of
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 
-with importing("paddle_flags.metrics", "prometheus_client", "metrics"):
+with optional_import("paddle_flags.metrics", "prometheus_client", "metrics"):
     from prometheus_client import REGISTRY
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
     from prometheus_client.registry import Collector as _Collector

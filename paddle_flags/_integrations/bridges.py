@@ -12,7 +12,7 @@ from paddle_flags.extend import (
     Options,
     first_user_frame,
     hides_internal_frames,
-    importing,
+    optional_import,
     quote_value,
     to_argument,
     to_switch,
@@ -127,7 +127,7 @@ def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool
         raise _not_for_typer(target)
     if not callable(target) or isinstance(target, type):
         raise _not_a(target, "an ArgumentParser, a click.Command or its function")
-    with importing("add_options of a function", "click", "click"):
+    with optional_import("add_options of a function", "click", "click"):
         from paddle_flags._integrations import click_command
     return click_command.decorate(target, only, inputs)
 

@@ -21,8 +21,8 @@ from paddle_flags.extend import (
     flag_finders,
     for_each,
     hides_internal_frames,
-    importing,
     joined_libraries,
+    optional_import,
     queue_warning,
     quote_value,
     raise_deferred,
@@ -289,7 +289,7 @@ def _check_found(names: list[str]) -> None:
         del _bridged[name], joined_libraries[name]
     for name in missing:
         if name == ABSL_PY and reasons[name] is None:
-            with importing("bridge", "absl-py", "absl"):
+            with optional_import("bridge", "absl-py", "absl"):
                 import absl.flags  # noqa: F401 - is it installed at all?
         library = LIBRARIES[name]
         why = reasons[name] or (

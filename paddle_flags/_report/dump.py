@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.missing import importing
+from paddle_flags._core.missing import optional_import
 from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import quote_value, to_prefix, to_switch, to_text
@@ -146,7 +146,7 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
 
 
 def _to_toml(current: Iterable[_Current]) -> str:
-    with importing("writing TOML", "tomli-w", "toml", FlagArgumentError):
+    with optional_import("writing TOML", "tomli-w", "toml", FlagArgumentError):
         import tomli_w
 
     def plain(flag: _Current) -> Any:

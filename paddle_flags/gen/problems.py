@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError, FlagUnsupportedError
-from paddle_flags.extend import importing
+from paddle_flags.extend import optional_import
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -33,7 +33,7 @@ class GenerateError(FlagError, ValueError):
 
 def importing_for_gen(what: str, package: str) -> AbstractContextManager[None]:
     """Surround the import of a package that the generator needs."""
-    return importing(what, package, "gen", FlagUnsupportedError)
+    return optional_import(what, package, "gen", FlagUnsupportedError)
 
 
 class Problems:
