@@ -21,6 +21,7 @@ from paddle_flags._core.saved_definitions import DefinitionListener as Definitio
 from paddle_flags._core.shared_flags import JoinedLibrary as JoinedLibrary
 from paddle_flags._core.shared_flags import joined_libraries as joined_libraries
 from paddle_flags._core.status import ErrorList as ErrorList
+from paddle_flags._core.status import check_bool as check_bool
 from paddle_flags._core.status import check_call as check_call
 from paddle_flags._core.status import check_status as check_status
 from paddle_flags._core.status import fleet_hooks as fleet_hooks
@@ -32,7 +33,6 @@ from paddle_flags._core.status import quote_value as quote_value
 from paddle_flags._core.status import raise_deferred as raise_deferred
 from paddle_flags._core.status import to_argument as to_argument
 from paddle_flags._core.status import to_bytes as to_bytes
-from paddle_flags._core.status import to_switch as to_switch
 from paddle_flags._core.status import to_text as to_text
 from paddle_flags._core.types import suggest_name as suggest_name
 from paddle_flags._core.unraisable import report as report

@@ -20,8 +20,8 @@ from paddle_flags._core.frames import (
 )
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
+    check_bool,
     quote_value,
-    to_switch,
 )
 from paddle_flags._core.values import (
     REDACTED,
@@ -106,7 +106,7 @@ def _define_with(
     )  # fmt: skip
     # end of attributes
     frame = first_user_frame(frame_above(2))
-    if case_sensitive is True and not to_switch("replace", replace):
+    if case_sensitive is True and not check_bool("replace", replace):
         flag = _define_plain(
             flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
         )
@@ -115,7 +115,7 @@ def _define_with(
     default = _unboxed(default)
     about = f"definition of {quote_value(name)}"
     seen = REDACTED if sensitive else quote_value(default)
-    to_switch(f"{about}: case_sensitive", case_sensitive)
+    check_bool(f"{about}: case_sensitive", case_sensitive)
     kind = plain_kind(about, seen, default, type, items) if case_sensitive else None
     if kind is None:
         from paddle_flags._core import type_table

@@ -10,13 +10,13 @@ from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.flag_definition import names_in
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
+    check_bool,
     check_status,
     new_error,
     quote_value,
     raise_deferred,
     to_bytes,
     to_exception,
-    to_switch,
 )
 from paddle_flags._core.values import (
     BY_NAME,
@@ -82,7 +82,7 @@ class Definition:
         setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
 
     def set_switch(self, field: str, value: bool) -> None:
-        setattr(self.pointer, field, to_switch(f"{self._about}: {field}", value))
+        setattr(self.pointer, field, check_bool(f"{self._about}: {field}", value))
 
     def set_list(self, field: str, texts: Iterable[object]) -> None:
         if isinstance(texts, str) or not isinstance(texts, Iterable):

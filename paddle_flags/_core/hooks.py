@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 from paddle_flags._core import hook_list, retained_values
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
+    check_bool,
     check_status,
     new_error,
     pop_failure,
     quote_value,
     store_failure,
-    to_switch,
 )
 from paddle_flags._core.unraisable import report
 from paddle_flags._fast import (
@@ -439,7 +439,7 @@ def add_watcher(
     `flag_of` gives the Flag for the handle of the flag that has changed.
     """
     _check_callable(callback)
-    to_switch("weak", weak)
+    check_bool("weak", weak)
     about = (int(ffi.cast("uintptr_t", handle)),) if handle else ()
     hook = Hook(None, about, None if weak else callback)
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)

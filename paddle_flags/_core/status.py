@@ -116,7 +116,7 @@ def to_variable(name: str, variable: str) -> bytes:
     raise errors.FlagArgumentError(message)
 
 
-def to_switch(name: str, value: bool) -> bool:
+def check_bool(name: str, value: bool) -> bool:
     """Check that an argument, the parameter `name` of a function, is True or False."""
     if isinstance(value, bool):
         return value

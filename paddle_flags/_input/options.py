@@ -5,11 +5,11 @@ from __future__ import annotations
 from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
+    check_bool,
     quote_value,
     to_argument,
     to_bytes,
     to_prefix,
-    to_switch,
     to_variable,
 )
 from paddle_flags._fast import parse_argv
@@ -115,7 +115,7 @@ class Options:
             if text is not None:
                 to_argument(name, text)
         for name in _SWITCHES:
-            to_switch(name, getattr(self, name))
+            check_bool(name, getattr(self, name))
         self._check_environment()
         if self.known_only and (self.allow_pending or not self.arguments):
             other = "allow_pending=True" if self.allow_pending else "arguments=False"

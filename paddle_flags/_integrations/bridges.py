@@ -10,12 +10,12 @@ from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 from paddle_flags.extend import (
     Options,
+    check_bool,
     first_user_frame,
     hides_internal_frames,
     optional_import,
     quote_value,
     to_argument,
-    to_switch,
 )
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def add_options(
     """
     _check_keywords("add_options", environment, Options.ENVIRONMENT)
     inputs = Inputs(config, **environment)
-    to_switch("allow_pending", allow_pending)
+    check_bool("allow_pending", allow_pending)
 
     @hides_internal_frames
     def add(target: Any) -> Any:
@@ -271,7 +271,7 @@ def _bridge_parser(
     from paddle_flags._integrations.argparse_adopt import adopt
 
     frame = first_user_frame(sys._getframe())
-    switch = to_switch("replace", replace)
+    switch = check_bool("replace", replace)
     return adopt(parser, inputs, frame, namespace=namespace, replace=switch)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core import shared_flags
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import quote_value, to_argument, to_switch
+from paddle_flags._core.status import check_bool, quote_value, to_argument
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
@@ -161,7 +161,7 @@ def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
     if format not in FORMATS:
         message = f"format {quote_value(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
-    to_switch("full", full)
+    check_bool("full", full)
     for name, text in texts.items():
         if text is not None:
             to_argument(name, text)

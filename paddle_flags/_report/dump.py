@@ -9,7 +9,7 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import optional_import
 from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.status import quote_value, to_prefix, to_switch, to_text
+from paddle_flags._core.status import check_bool, quote_value, to_prefix, to_text
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
@@ -228,7 +228,7 @@ def dump(
     if format not in FORMATS:
         message = f"format {quote_value(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
-    to_switch("all", all)
+    check_bool("all", all)
     if left_out is not None and not isinstance(left_out, dict):
         message = (
             f"left_out: {quote_value(left_out)}: expected a dict, not {type(left_out).__name__}"

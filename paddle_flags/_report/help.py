@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import (
+    check_bool,
     check_status,
     new_error,
     quote_value,
     to_argument,
-    to_switch,
 )
 from paddle_flags._fast import new_collector, take_collected
 from paddle_flags._input.options import HELP_KINDS
@@ -76,7 +76,7 @@ def help_text(
     options.first = text("first", first)
     options.without = text("without", without)
     options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
-    options.color = wants_color() if color is None else to_switch("color", color)
+    options.color = wants_color() if color is None else check_bool("color", color)
     return collect(lib.pd_report_help, options).removesuffix("\n")
 
 

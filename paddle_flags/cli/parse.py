@@ -10,12 +10,12 @@ from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
+    check_bool,
     issue_warnings,
     pop_warnings,
     queue_warning,
     quote_value,
     raise_deferred,
-    to_switch,
 )
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ignored import ignored_warnings
@@ -187,7 +187,7 @@ def parse(
 
         prepare_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
-    if to_switch("check_modules", check_modules):
+    if check_bool("check_modules", check_modules):
         check_refused()
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
