@@ -35,7 +35,7 @@ from paddle_flags._core.status import to_argument as to_argument
 from paddle_flags._core.status import to_bytes as to_bytes
 from paddle_flags._core.status import to_text as to_text
 from paddle_flags._core.types import suggest_name as suggest_name
-from paddle_flags._core.unraisable import report as report
+from paddle_flags._core.unraisable import report_unraisable as report_unraisable
 from paddle_flags._core.values import REDACTED as REDACTED
 from paddle_flags._core.values import argument_text as argument_text
 from paddle_flags._input.argv import after_reading as after_reading

@@ -21,7 +21,7 @@ from paddle_flags._core.status import (
     quote_value,
     store_failure,
 )
-from paddle_flags._core.unraisable import report
+from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._fast import (
     after_fork,
     drop_hook,
@@ -265,7 +265,9 @@ class _Validator:
     def report(self, error: BaseException) -> None:
         names = ", ".join(repr(flag.name) for flag in self._flags)
         flags = "flags" if len(self._flags) > 1 else "flag"
-        report(error, f"Exception ignored in a validator of {flags} {names}", self._function)
+        report_unraisable(
+            error, f"Exception ignored in a validator of {flags} {names}", self._function
+        )
 
 
 # ---- Functions ----
@@ -400,7 +402,7 @@ class _Watcher:
 
     def report(self, error: BaseException, name: str = "") -> None:
         of = f"flag {name!r}" if name else "a flag"
-        report(error, f"Exception ignored in a watcher of {of}", self._get())
+        report_unraisable(error, f"Exception ignored in a watcher of {of}", self._get())
 
 
 def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:

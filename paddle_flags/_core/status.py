@@ -283,9 +283,11 @@ def _is_issued(message: Warning) -> bool:
     except Warning:
         return False
     except Exception as error:  # of a function in place of warnings.showwarning
-        from paddle_flags._core.unraisable import report
+        from paddle_flags._core.unraisable import report_unraisable
 
-        report(error, "Exception ignored while warning of a refused module", warnings.showwarning)
+        report_unraisable(
+            error, "Exception ignored while warning of a refused module", warnings.showwarning
+        )
     return True
 
 

@@ -20,7 +20,7 @@ from paddle_flags.extend import (
     new_error,
     new_text_callback,
     quote_value,
-    report,
+    report_unraisable,
     to_argument,
 )
 from paddle_flags.live._log import log_event, log_exit
@@ -116,7 +116,7 @@ class Server:
             try:
                 listener(json.loads(event))  # its own: it may change it
             except BaseException as error:  # the change has happened
-                report(error, "Exception ignored in an audit of changes", listener)
+                report_unraisable(error, "Exception ignored in an audit of changes", listener)
 
     @property
     def address(self) -> str:
@@ -297,4 +297,6 @@ def _log_temporary() -> None:
             if change["state"] == "on":
                 log_exit(change)
     except Exception as error:  # the program ends in any case
-        report(error, "Exception ignored while temporary changes were listed", _log_temporary)
+        report_unraisable(
+            error, "Exception ignored while temporary changes were listed", _log_temporary
+        )
