@@ -37,7 +37,7 @@ from paddle_flags._core.status import to_text as to_text
 from paddle_flags._core.types import suggest_name as suggest_name
 from paddle_flags._core.unraisable import report_unraisable as report_unraisable
 from paddle_flags._core.values import REDACTED as REDACTED
-from paddle_flags._core.values import argument_text as argument_text
+from paddle_flags._core.values import format_argument as format_argument
 from paddle_flags._input.argv import after_reading as after_reading
 from paddle_flags._input.argv import before_reading as before_reading
 from paddle_flags._input.argv import read_argv as read_argv
@@ -45,8 +45,8 @@ from paddle_flags._input.options import Environment as Environment
 from paddle_flags._input.options import Options as Options
 from paddle_flags._native import ffi as ffi
 from paddle_flags._native import lib as lib
-from paddle_flags._report.facts import Snapshot as Snapshot
-from paddle_flags._report.facts import groups as groups
-from paddle_flags._report.facts import one_line as one_line
-from paddle_flags._report.facts import value_text as value_text
-from paddle_flags._report.table import table as table
+from paddle_flags._report.facts import FlagSnapshot as FlagSnapshot
+from paddle_flags._report.facts import escape_controls as escape_controls
+from paddle_flags._report.facts import format_value as format_value
+from paddle_flags._report.facts import group_by_heading as group_by_heading
+from paddle_flags._report.table import format_table as format_table

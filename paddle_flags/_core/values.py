@@ -162,7 +162,7 @@ def native(flag: Flag[Any], value: Any) -> Any:
     return type_.write(value)
 
 
-def argument_text(value: Any, flag: Flag[Any] | None = None) -> str:
+def format_argument(value: Any, flag: Flag[Any] | None = None) -> str:
     """Return a value as a command line reads it.
 
     Text that a list or `flag` reads as that value; without a flag, of a bool, a number, text or a

@@ -28,16 +28,16 @@ from paddle_flags.errors import FlagConflictError, FlagError
 from paddle_flags.extend import (
     REDACTED,
     DefinitionListener,
+    FlagSnapshot,
     JoinedLibrary,
-    Snapshot,
     after_reading,
-    argument_text,
     before_reading,
     define_at,
     for_each,
+    format_argument,
+    format_value,
     joined_libraries,
     normalize_name,
-    value_text,
 )
 
 if TYPE_CHECKING:
@@ -160,12 +160,12 @@ class Bridge(DefinitionListener):
                 self._add_flag_to_absl(flag)
 
     def _add_flag_to_absl(self, flag: Flag[Any]) -> None:
-        about = Snapshot(flag)
+        about = FlagSnapshot(flag)
         made = _make_absl_flag(about)
         link = OurLink(self._values, made, flag)
         made.__dict__["default"] = link.to_theirs(flag.default)
         if not about.sensitive:
-            made.default_as_str = repr(value_text(about, about.default))
+            made.default_as_str = repr(format_value(about, about.default))
         flags_there = self._flags()
         for name in (flag.name, *about.aliases, *flag.old_names):
             flags_there.setdefault(name, made)
@@ -306,7 +306,7 @@ class Bridge(DefinitionListener):
         return [find_token(tokens, 0, "--flagfile")] + [None] * (count - 1)
 
 
-def _make_absl_flag(about: Snapshot) -> Any:
+def _make_absl_flag(about: FlagSnapshot) -> Any:
     """Return a flag of absl for one of ours."""
     letters = [name for name in about.aliases if len(name) == 1]
     return flags.Flag(
@@ -323,7 +323,7 @@ def _make_absl_flag(about: Snapshot) -> Any:
 class _Parser(flags.ArgumentParser):  # type: ignore[type-arg, unused-ignore] # generic in some
     """Describes the values of a flag of ours; our registry reads them."""
 
-    def __init__(self, about: Snapshot) -> None:
+    def __init__(self, about: FlagSnapshot) -> None:
         self._about = about.type_text
         self.syntactic_help = self._about
 
@@ -345,7 +345,7 @@ class _Serializer(flags.ArgumentSerializer):  # type: ignore[type-arg, unused-ig
         if self._flag.sensitive:
             return str(REDACTED)
         plain = tuple(value) if isinstance(value, list) else value
-        return argument_text(plain, self._flag)
+        return format_argument(plain, self._flag)
 
 
 class _Redacting:

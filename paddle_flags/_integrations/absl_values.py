@@ -11,7 +11,7 @@ from absl import flags
 
 from paddle_flags import Type
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import argument_text, quote_value
+from paddle_flags.extend import format_argument, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -99,7 +99,7 @@ class Codec:
 
     def text(self, value: Any) -> str:
         """Return the text of a value as our command line reads it."""
-        return argument_text(self.to_ours(value))
+        return format_argument(self.to_ours(value))
 
     def limits(self, default: Any) -> dict[str, Any]:
         """Return range and choices, if they suit the default; absl's parser knows them, too."""

@@ -15,7 +15,7 @@ from paddle_flags._integrations.argparse_parser import (
     sub_parsers_left_out,
 )
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
-from paddle_flags.extend import argument_text, define_at, normalize_name, quote_value
+from paddle_flags.extend import define_at, format_argument, normalize_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -237,16 +237,16 @@ class Adopted:
             lowest, highest = choices[0], choices[-1]
             if self._kind == "scalar" and lowest <= self._default <= highest:
                 return lowest, highest, [], None
-        texts = [argument_text(self._scalar(each)) for each in choices]
+        texts = [format_argument(self._scalar(each)) for each in choices]
         defaults = self._default if self._kind == "list" else [self._default]
-        if all(argument_text(each) in texts for each in defaults) and not any(
+        if all(format_argument(each) in texts for each in defaults) and not any(
             "|" in t for t in texts
         ):
             return None, None, texts, None
 
         def check(value: Any) -> None:
             for each in value if self._kind == "list" else [value]:
-                if argument_text(each) not in texts:
+                if format_argument(each) not in texts:
                     message = f"expected one of {', '.join(texts)}"
                     raise ValueError(message)
 
@@ -323,7 +323,7 @@ class Adopted:
         value = value_in(namespace, self.dest)
         if isinstance(value, NotGiven):
             return None
-        return argument_text(self._value(value))
+        return format_argument(self._value(value))
 
     def fill(self, namespace: Overlay, result: Any) -> None:
         """Let the result, which is the caller's namespace, have the value that the flag has."""

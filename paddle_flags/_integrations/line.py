@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from paddle_flags import FLAGS
 from paddle_flags.extend import (
     Options,
-    argument_text,
+    format_argument,
     iter_flag_tokens,
     normalize_name,
     read_argv,
@@ -87,9 +87,9 @@ def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: 
         if name in whole and value_at is not None:
             option, equals, text = tokens[at].partition("=")
             if equals:
-                read[at] = f"{option}={argument_text((text,))}"
+                read[at] = f"{option}={format_argument((text,))}"
             else:
-                read[value_at] = argument_text((tokens[value_at],))
+                read[value_at] = format_argument((tokens[value_at],))
     return read
 
 

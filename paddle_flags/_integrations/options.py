@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import FLAGS
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import Snapshot, for_each, groups, quote_value, value_text
+from paddle_flags.extend import FlagSnapshot, for_each, format_value, group_by_heading, quote_value
 
 if TYPE_CHECKING:
     Only = str | Iterable[str] | None
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Option:
     """A flag, and what stands for it on a command line."""
 
-    def __init__(self, flag: Snapshot) -> None:
+    def __init__(self, flag: FlagSnapshot) -> None:
         self.flag = flag
         self.hidden = flag.hidden or flag.retired is not None
         self.is_bool = flag.type == "bool"
@@ -42,7 +42,7 @@ class Option:
         flag = self.flag
         notes = flag.notes
         if "required" not in notes:
-            notes.append(f"default: {value_text(flag, flag.default)}")
+            notes.append(f"default: {format_value(flag, flag.default)}")
         return " ".join([flag.help, *(f"[{note}]" for note in notes)]).strip()
 
     def text(self, spelling: str, value: str | None) -> str | None:
@@ -68,11 +68,11 @@ def options(wanted: list[str] | None) -> dict[str, list[Option]]:
     """Return the flags under the headings of help: all, or those that a pattern matches."""
     flags = [
         flag
-        for flag in for_each(FLAGS.values(), Snapshot)
+        for flag in for_each(FLAGS.values(), FlagSnapshot)
         if wanted is None or any(fnmatchcase(flag.name, pattern) for pattern in wanted)
     ]
     program = os.path.basename(sys.argv[0]) if sys.argv else ""
-    grouped = groups(flags, program)
+    grouped = group_by_heading(flags, program)
     return {heading: [Option(flag) for flag in flags] for heading, flags in grouped.items()}
 
 

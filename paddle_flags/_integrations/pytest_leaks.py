@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import FLAGS
 from paddle_flags.extend import (
+    escape_controls,
     for_each,
-    one_line,
-    value_text,
+    format_value,
 )
 from paddle_flags.testing import Scopes, State
 
@@ -25,10 +25,10 @@ class _Seen:
 
     def __init__(self, flag: Flag[Any]) -> None:
         place = flag.place if flag.source != "default" else None
-        source = f"{flag.source}, {one_line(place)}" if place else flag.source
+        source = f"{flag.source}, {escape_controls(place)}" if place else flag.source
         self.name = flag.name
         self.value = flag.value
-        self.text = f"{value_text(flag, flag.value)} [{source}]"
+        self.text = f"{format_value(flag, flag.value)} [{source}]"
         self.open = sum(entry.source in ("override", "scope") for entry in flag.history)
 
 
@@ -90,7 +90,7 @@ def _definition_of(flag: Flag[Any]) -> str:
     """Say what has become of the definition of a flag."""
     if not flag.defined:
         return "was undefined"
-    return one_line(f"was defined at {flag.file}:{flag.line}")
+    return escape_controls(f"was defined at {flag.file}:{flag.line}")
 
 
 def leaves(who: str, lines: list[str], advice: str = ADVICE) -> str:

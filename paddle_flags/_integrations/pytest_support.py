@@ -14,17 +14,17 @@ from paddle_flags.extend import (
     ErrorList,
     assign_values,
     check_call,
+    escape_controls,
     ffi,
     for_each,
+    format_table,
+    format_value,
     iter_pending,
     lib,
     new_error,
     normalize_name,
-    one_line,
-    table,
     to_bytes,
     to_text,
-    value_text,
 )
 from paddle_flags.testing import FlagChangedWarning
 
@@ -255,11 +255,11 @@ class Reports:
 
 def _not_default() -> str:
     rows = [row for row in for_each(FLAGS.values(), _row) if row]
-    return table(("flag", "value", "source", "place"), rows) if rows else ""
+    return format_table(("flag", "value", "source", "place"), rows) if rows else ""
 
 
 def _row(flag: Flag[Any]) -> tuple[str, ...]:
     if flag.source == "default":
         return ()
-    place = one_line(flag.place or "")
-    return flag.name, value_text(flag, flag.value), flag.source, place
+    place = escape_controls(flag.place or "")
+    return flag.name, format_value(flag, flag.value), flag.source, place

@@ -28,8 +28,8 @@ class _Wanted(NamedTuple):
     def name(self) -> str:
         return os.path.basename(self.program)
 
-    def groups(self) -> dict[str, list[facts.Snapshot]]:
-        return facts.groups(facts.listed(hidden=self.full), self.name)
+    def groups(self) -> dict[str, list[facts.FlagSnapshot]]:
+        return facts.group_by_heading(facts.listed(hidden=self.full), self.name)
 
 
 # ---- Markdown ----
@@ -38,7 +38,7 @@ class _Wanted(NamedTuple):
 def _md(text: str) -> str:
     """Return text for a cell of a table."""
     escaped = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
-    return "<br>".join(facts.one_line(line) for line in escaped.splitlines())
+    return "<br>".join(facts.escape_controls(line) for line in escaped.splitlines())
 
 
 def _code(text: str) -> str:
@@ -49,13 +49,13 @@ def _code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
 
 
-def _md_row(flag: facts.Snapshot) -> str:
+def _md_row(flag: facts.FlagSnapshot) -> str:
     *others, last = flag.option_names
     holder = flag.placeholder
     heads = [*others, f"{last}={holder}" if holder else last]
     notes = _md("; ".join(flag.notes))
     about = f"{_md(flag.help.strip())} *({notes})*" if notes else _md(flag.help.strip())
-    default = _code(facts.value_text(flag, flag.default))
+    default = _code(facts.format_value(flag, flag.default))
     return f"| {', '.join(map(_code, heads))} | {default} | {about.strip()} |"
 
 
@@ -83,7 +83,7 @@ def _roff(text: str) -> str:
 def _roff_lines(text: str) -> Iterator[str]:
     """Return lines that stay lines; an empty one begins a paragraph."""
     for index, line in enumerate(text.splitlines()):
-        found = _roff(facts.one_line(line.strip()))
+        found = _roff(facts.escape_controls(line.strip()))
         if index > 0:
             yield ".br" if found else ".sp"
         if found:
@@ -91,10 +91,10 @@ def _roff_lines(text: str) -> Iterator[str]:
 
 
 def _roff_quoted(text: str) -> str:
-    return '"' + _roff(facts.one_line(text)).replace('"', "\\(dq") + '"'
+    return '"' + _roff(facts.escape_controls(text)).replace('"', "\\(dq") + '"'
 
 
-def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
+def _man_flag(flag: facts.FlagSnapshot) -> Iterator[str]:
     holder = _roff(flag.placeholder)
     heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.option_names)
     yield ".TP"
@@ -102,7 +102,7 @@ def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
     yield from _roff_lines(flag.help.strip())
     if "\n" in flag.help.strip():
         yield ".br"
-    notes = [*flag.notes, f"default: {facts.value_text(flag, flag.default)}"]
+    notes = [*flag.notes, f"default: {facts.format_value(flag, flag.default)}"]
     yield from _roff_lines(" ".join(f"[{note}]" for note in notes))
 
 
@@ -111,12 +111,13 @@ def _to_man(wanted: _Wanted) -> str:
     lines = [
         f'.TH {_roff_quoted(wanted.name.upper())} 1 "" {_roff_quoted(version)} "Flags"',
         ".SH NAME",
-        f"{_roff(facts.one_line(wanted.name))} \\- program with flags",
+        f"{_roff(facts.escape_controls(wanted.name))} \\- program with flags",
         ".SH SYNOPSIS",
     ]
     if wanted.usage is None:
         lines.append(
-            f"\\fB{_roff(facts.one_line(wanted.name))}\\fR [\\-\\-flag=value ...] [argument ...]"
+            f"\\fB{_roff(facts.escape_controls(wanted.name))}\\fR"
+            " [\\-\\-flag=value ...] [argument ...]"
         )
     else:
         lines += _roff_lines(wanted.usage)

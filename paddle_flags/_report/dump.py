@@ -13,7 +13,7 @@ from paddle_flags._core.status import check_bool, quote_value, to_prefix, to_tex
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
-from paddle_flags._report.facts import one_line
+from paddle_flags._report.facts import escape_controls
 from paddle_flags._report.help import collect
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -156,7 +156,7 @@ def _to_toml(current: Iterable[_Current]) -> str:
 
 
 def _comments(missing: dict[str, str]) -> str:
-    lines = [f"# left out: {one_line(name)} {why}\n" for name, why in missing.items()]
+    lines = [f"# left out: {escape_controls(name)} {why}\n" for name, why in missing.items()]
     return "".join([*lines, "\n"] if lines else [])
 
 

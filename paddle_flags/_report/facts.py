@@ -12,7 +12,7 @@ from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import number_text
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import to_text
-from paddle_flags._core.values import REDACTED, argument_text, from_c, kind_of, native
+from paddle_flags._core.values import REDACTED, format_argument, from_c, kind_of, native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Snapshot:
+class FlagSnapshot:
     """The properties of a flag that reports use, at one moment: C is asked once for all."""
 
     def __init__(self, flag: Flag[Any]) -> None:
@@ -106,16 +106,16 @@ class Snapshot:
     @property
     def heading(self) -> str:
         """The heading that the flag stands under."""
-        module = one_line(os.path.basename(self.module)) or "other"
-        return f"{module}, {one_line(self.category)}" if self.category else module
+        module = escape_controls(os.path.basename(self.module)) or "other"
+        return f"{module}, {escape_controls(self.category)}" if self.category else module
 
 
-Described = Union["Flag[Any]", Snapshot]
+Described = Union["Flag[Any]", FlagSnapshot]
 
 _WIDEST_CHOICES = 30  # that stand in the place of a value
 
 
-def one_line(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return text as it can stand in a line: control and stray bytes escaped."""
     if text.isprintable():
         return text
@@ -167,11 +167,11 @@ def _quantity(value: float, unit: str | None) -> str:
     return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
 
 
-def value_text(flag: Described, value: Any) -> str:
+def format_value(flag: Described, value: Any) -> str:
     """Return a value of the flag, or one of C, for people, on one line."""
     if flag.sensitive:
         return REDACTED
-    if value is not None and not isinstance(flag, Snapshot):
+    if value is not None and not isinstance(flag, FlagSnapshot):
         value = native(flag, value)
     return plain_text(value, flag.unit)
 
@@ -182,18 +182,18 @@ def plain_text(value: Any, unit: str | None = None) -> str:
         return "none"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _quantity(value, unit)
-    return one_line(argument_text(value)) or '""'
+    return escape_controls(format_argument(value)) or '""'
 
 
-def groups(flags: Iterable[Snapshot], program: str) -> dict[str, list[Snapshot]]:
+def group_by_heading(flags: Iterable[FlagSnapshot], program: str) -> dict[str, list[FlagSnapshot]]:
     """Group flags by module and category, as the help written in C does.
 
     The program's own flags come first, and in a module those without a category.
     """
-    modules: dict[str, dict[str, list[Snapshot]]] = {}
+    modules: dict[str, dict[str, list[FlagSnapshot]]] = {}
     for flag in sorted(flags, key=lambda flag: os.path.basename(flag.module) != program):
         modules.setdefault(flag.module, {"": []}).setdefault(flag.category, []).append(flag)
-    found: dict[str, list[Snapshot]] = {}
+    found: dict[str, list[FlagSnapshot]] = {}
     for categories in modules.values():
         for members in categories.values():
             if members:
@@ -201,7 +201,7 @@ def groups(flags: Iterable[Snapshot], program: str) -> dict[str, list[Snapshot]]
     return found
 
 
-def listed(*, hidden: bool) -> list[Snapshot]:
+def listed(*, hidden: bool) -> list[FlagSnapshot]:
     """Return the flags that listings show."""
-    flags = for_each(all_flags(), Snapshot)
+    flags = for_each(all_flags(), FlagSnapshot)
     return [flag for flag in flags if (hidden or not flag.hidden) and not flag.retired]

@@ -12,7 +12,7 @@ import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
-from paddle_flags.extend import argument_text, normalize_name, quote_value
+from paddle_flags.extend import format_argument, normalize_name, quote_value
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import find_invalid_field
@@ -169,7 +169,7 @@ def text_of(name: str, value: object) -> str:
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, (int, list, tuple)):
-        return argument_text(tuple(value) if isinstance(value, list) else value)
+        return format_argument(tuple(value) if isinstance(value, list) else value)
     what = "expected bool, int, float, str or a list of them"
     raise FlagTypeError(f"{name}: {quote_value(value)}: {what}")
 

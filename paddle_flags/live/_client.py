@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags.extend import argument_text, hides_internal_frames, quote_value
+from paddle_flags.extend import format_argument, hides_internal_frames, quote_value
 from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._find import address_of, is_url
@@ -172,6 +172,6 @@ def _text(name: str, value: NewValue) -> str | None:
     if value is None:
         return None
     if isinstance(value, (bool, int, float, str, list, tuple)):
-        return argument_text(tuple(value) if isinstance(value, list) else value)
+        return format_argument(tuple(value) if isinstance(value, list) else value)
     message = f"{name}: {quote_value(value)}: expected a bool, a number, a text, a list or None"
     raise errors.FlagTypeError(message)
