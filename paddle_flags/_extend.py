@@ -7,7 +7,7 @@ from paddle_flags._core.frames import first_user_frame as first_user_frame
 from paddle_flags._core.frames import hides_internal_frames as hides_internal_frames
 from paddle_flags._core.header import C_TYPES as C_TYPES
 from paddle_flags._core.header import MARK_MEANINGS as MARK_MEANINGS
-from paddle_flags._core.history import place_of as place_of
+from paddle_flags._core.history import describe_origin as describe_origin
 from paddle_flags._core.hooks import add_validator as add_validator
 from paddle_flags._core.hooks import new_text_callback as new_text_callback
 from paddle_flags._core.implied import imply as imply
@@ -26,7 +26,7 @@ from paddle_flags._core.status import check_call as check_call
 from paddle_flags._core.status import check_status as check_status
 from paddle_flags._core.status import fleet_hooks as fleet_hooks
 from paddle_flags._core.status import new_error as new_error
-from paddle_flags._core.status import pop_failure as pop_failure
+from paddle_flags._core.status import pop_callback_error as pop_callback_error
 from paddle_flags._core.status import pop_warnings as pop_warnings
 from paddle_flags._core.status import queue_warning as queue_warning
 from paddle_flags._core.status import quote_value as quote_value
@@ -41,8 +41,8 @@ from paddle_flags._core.values import format_argument as format_argument
 from paddle_flags._input.argv import after_reading as after_reading
 from paddle_flags._input.argv import before_reading as before_reading
 from paddle_flags._input.argv import read_argv as read_argv
-from paddle_flags._input.options import Environment as Environment
-from paddle_flags._input.options import Options as Options
+from paddle_flags._input.environment import EnvironmentOptions as EnvironmentOptions
+from paddle_flags._input.options import ParseOptions as ParseOptions
 from paddle_flags._native import ffi as ffi
 from paddle_flags._native import lib as lib
 from paddle_flags._report.facts import FlagSnapshot as FlagSnapshot

@@ -17,7 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.containers import DictType
-from paddle_flags._core.history import place_of
+from paddle_flags._core.history import describe_origin
 from paddle_flags._core.missing import optional_import
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import to_text
@@ -181,7 +181,7 @@ def _resolved(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[
         "type": kind_of(entry).name,
         "module": flag.module,
     }
-    place = place_of(entry.origin)
+    place = describe_origin(entry.origin)
     if place:
         metadata["place"] = place
     revision = lib.pd_journal_get_revision()

@@ -17,7 +17,7 @@ from paddle_flags._core.status import (
     check_bool,
     check_status,
     new_error,
-    pop_failure,
+    pop_callback_error,
     quote_value,
     store_failure,
 )
@@ -481,7 +481,7 @@ CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
 
 def _report_left(hook: _Validator | _Watcher) -> None:
     """Report what is left of a hook that no call of this package has called."""
-    error = pop_failure()
+    error = pop_callback_error()
     if error is not None:
         hook.report(error)
 

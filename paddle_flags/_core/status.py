@@ -161,10 +161,10 @@ def store_failure(error: BaseException | None) -> None:
     if error is not None:
         failures[get_ident()] = error
     elif failures and isinstance(failures.get(get_ident()), Exception):
-        pop_failure()
+        pop_callback_error()
 
 
-def pop_failure() -> BaseException | None:
+def pop_callback_error() -> BaseException | None:
     """Return what was left on this thread, and forget it."""
     return failures.pop(get_ident(), None)
 
@@ -226,7 +226,7 @@ def issue_warnings(result: object = None) -> None:
 def pop_interrupt() -> BaseException | None:
     """Return an exception that a callback raised and that ends the program, or None."""
     error = failures.get(get_ident())
-    return None if error is None or isinstance(error, Exception) else pop_failure()
+    return None if error is None or isinstance(error, Exception) else pop_callback_error()
 
 
 def run_deferred_hooks() -> None:
@@ -240,7 +240,7 @@ def run_deferred_hooks() -> None:
     lib.pd_deferred_run(refused.pointer, ffi.NULL)
     for exception in refused.exceptions():
         queue_warning(errors.FlagWarning(str(exception)))
-    failure = pop_failure()
+    failure = pop_callback_error()
     if failure is not None and not isinstance(failure, Exception):
         raise failure
 
@@ -311,7 +311,7 @@ def raise_deferred(result: object = None) -> None:
     The caller has recorded its success: an exception here may be all that its own caller gets.
     Within a hook nothing warns; the call that runs the hook does, when it has succeeded.
     """
-    failure = pop_failure() if failures else None
+    failure = pop_callback_error() if failures else None
     if failure is not None and not isinstance(failure, Exception):
         raise failure
     if take_deferred():
@@ -340,7 +340,7 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
     if interrupt is not None:
         raise interrupt
     if failures and exception.status == "PD_ERR_REFUSED":
-        exception.__cause__ = pop_failure()
+        exception.__cause__ = pop_callback_error()
     return exception
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import FLAGS
-from paddle_flags.extend import ErrorList, check_status, ffi, lib, new_error, place_of, to_text
+from paddle_flags.extend import (
+    ErrorList,
+    check_status,
+    describe_origin,
+    ffi,
+    lib,
+    new_error,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -129,5 +137,5 @@ def pending() -> Iterator[Report]:
         yield {
             "name": to_text(info.name),
             "source": to_text(lib.pd_source_name(info.origin.source)),
-            "place": place_of(info.origin),
+            "place": describe_origin(info.origin),
         }

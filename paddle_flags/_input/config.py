@@ -27,7 +27,7 @@ from paddle_flags._native import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags._input.options import Environment
+    from paddle_flags._input.environment import EnvironmentOptions
     from paddle_flags._input.reading import FileValue, Place
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -66,7 +66,7 @@ class ConfigFiles:
         program: str,
         *,
         allow_pending: bool,
-        environment: Environment,
+        environment: EnvironmentOptions,
         flag_in_file: Callable[[str], str | None] | None = None,
     ) -> None:
         self.program = program

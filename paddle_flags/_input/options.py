@@ -18,21 +18,12 @@ from paddle_flags._native import ffi, lib
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Literal, TypedDict
+    from typing import Any, Literal
 
     from paddle_flags._input.config import Path
     from paddle_flags._input.named_plugins import Plugins
 
     Order = Literal["remove", "leave", "reorder"]
-
-    class Environment(TypedDict, total=False):
-        """How `parse` reads the environment: its parameters that say so."""
-
-        env_prefix: str | None
-        env_flags: str | None
-        env_ignore_empty: bool
-        env_files: bool
-        warn_unknown_env: bool
 
 
 # "helpfull" and the others by their numbers.
@@ -57,7 +48,7 @@ _SWITCHES = (
 )
 
 
-class Options:
+class ParseOptions:
     """How a command line is read: the parameters of `parse` that say so."""
 
     ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
@@ -153,7 +144,7 @@ def check_tokens(tokens: Sequence[object]) -> None:
 class Call:
     """A call of pd_parse_argv and the memory it needs."""
 
-    def __init__(self, options: Options, look: Any = ffi.NULL) -> None:
+    def __init__(self, options: ParseOptions, look: Any = ffi.NULL) -> None:
         self.found = ErrorList()
         self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
         self._look = look

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from paddle_flags import Flag
-    from paddle_flags.extend import Options
+    from paddle_flags.extend import ParseOptions
 
 
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
@@ -247,7 +247,7 @@ class Bridge(DefinitionListener):
 
     # ---- command lines ----
 
-    def quote_items(self, tokens: list[str], options: Options) -> list[str]:
+    def quote_items(self, tokens: list[str], options: ParseOptions) -> list[str]:
         """Return the tokens with each value of a MultiFlag as one item, also with commas."""
         multi = [
             link.ours

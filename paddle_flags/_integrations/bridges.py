@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
 from paddle_flags.extend import (
-    Options,
+    ParseOptions,
     check_bool,
     first_user_frame,
     hides_internal_frames,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from absl.flags import FlagValues
 
     from paddle_flags._integrations.options import Only
-    from paddle_flags.extend import Environment
+    from paddle_flags.extend import EnvironmentOptions
 
 F = TypeVar("F", bound="Callable[..., Any]")
 T = TypeVar("T", bound="argparse.ArgumentParser | Callable[..., Any]")
@@ -44,14 +44,14 @@ def add_options(
     only: Only = ...,
     config: Path | Sequence[Path] | None = ...,
     allow_pending: bool = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> T: ...
 @overload
 def add_options(
     *,
     only: Only = ...,
     config: Path | Sequence[Path] | None = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> Callable[[F], F]: ...
 @hides_internal_frames
 def add_options(
@@ -61,7 +61,7 @@ def add_options(
     only: Only = None,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> Any:
     """Add the flags to a parser of argparse, or to a command of click, as options.
 
@@ -97,7 +97,7 @@ def add_options(
     before it have been added to a parser of argparse then. Not to be called while a command
     line is being read.
     """
-    _check_keywords("add_options", environment, Options.ENVIRONMENT)
+    _check_keywords("add_options", environment, ParseOptions.ENVIRONMENT)
     inputs = Inputs(config, **environment)
     check_bool("allow_pending", allow_pending)
 
@@ -163,7 +163,7 @@ def bridge(
     namespace: str = ...,
     replace: bool = ...,
     config: Path | Sequence[Path] | None = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> dict[str, str]: ...
 @overload
 def bridge(
@@ -171,7 +171,7 @@ def bridge(
     /,
     *,
     config: Path | Sequence[Path] | None = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> dict[str, str]: ...
 @hides_internal_frames
 def bridge(*sources: Any, **options: Any) -> dict[str, str]:
@@ -229,10 +229,12 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
     """
     source: Any = sources[0] if len(sources) == 1 else None
     if isinstance(source, argparse.ArgumentParser):
-        _check_keywords("bridge", options, ("namespace", "replace", "config", *Options.ENVIRONMENT))
+        _check_keywords(
+            "bridge", options, ("namespace", "replace", "config", *ParseOptions.ENVIRONMENT)
+        )
         return _bridge_parser(source, **options)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
-        _check_keywords("bridge", options, ("config", *Options.ENVIRONMENT))
+        _check_keywords("bridge", options, ("config", *ParseOptions.ENVIRONMENT))
         return _bridge_absl(source, **options)
     _check_keywords("bridge", options, ("namespace",))
     from paddle_flags._integrations.libraries import bridge_libraries
@@ -264,7 +266,7 @@ def _bridge_parser(
     namespace: str = "",
     replace: bool = False,
     config: Path | Sequence[Path] | None = None,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> dict[str, str]:
     inputs = Inputs(config, **environment)
     to_argument("namespace", namespace)
@@ -279,7 +281,7 @@ def _bridge_absl(
     values: FlagValues,
     *,
     config: Path | Sequence[Path] | None = None,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> dict[str, str]:
     inputs = Inputs(config, **environment)
     from paddle_flags._integrations import absl_flags

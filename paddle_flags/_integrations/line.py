@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from paddle_flags import FLAGS
 from paddle_flags.extend import (
-    Options,
+    ParseOptions,
     format_argument,
     iter_flag_tokens,
     normalize_name,
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
 
     from _typeshed import StrOrBytesPath as Path
 
-    from paddle_flags.extend import Environment
+    from paddle_flags.extend import EnvironmentOptions
 
 
 class Inputs:
     """Where values come from besides the other parser's command line; as in `parse`."""
 
     def __init__(
-        self, config: Path | Sequence[Path] | None = None, **environment: Unpack[Environment]
+        self, config: Path | Sequence[Path] | None = None, **environment: Unpack[EnvironmentOptions]
     ) -> None:
         self.config = config
         self.environment = environment
-        Options(**environment).check()
+        ParseOptions(**environment).check()
 
     def update(self, other: Inputs) -> None:
         """Take what a later call says."""
         given = {name: value for name, value in other.environment.items() if value is not None}
-        self.environment = cast("Environment", {**self.environment, **given})
+        self.environment = cast("EnvironmentOptions", {**self.environment, **given})
         if other.config is not None:
             self.config = other.config
 
@@ -72,7 +72,9 @@ class Line:
 
         The flags named `former` lose what the command line before gave them.
         """
-        options = Options(config=inputs.config, allow_pending=allow_pending, **inputs.environment)
+        options = ParseOptions(
+            config=inputs.config, allow_pending=allow_pending, **inputs.environment
+        )
         options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from paddle_flags import FLAGS
 from paddle_flags.errors import FlagError, FlagWarning
 from paddle_flags.extend import (
-    Options,
+    ParseOptions,
     check_call,
     drop_pending,
     ffi,
@@ -223,7 +223,7 @@ def _apply(values: Values, source: int, place: str) -> None:
 
 def _set(name: str, text: str | None, origin: Any) -> None:
     if text is None:  # --name or --noname, whose flag isn't known yet
-        read_argv(["", f"--{name}"], Options(allow_pending=True, keep_startup=True))
+        read_argv(["", f"--{name}"], ParseOptions(allow_pending=True, keep_startup=True))
         return
     err = new_error()
     check_call(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)

@@ -20,7 +20,7 @@ from paddle_flags.extend import (
     hides_internal_frames,
     lib,
     new_error,
-    pop_failure,
+    pop_callback_error,
     quote_value,
     to_bytes,
 )
@@ -283,7 +283,7 @@ class LocalFlags:
             lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK
-        failure = pop_failure()
+        failure = pop_callback_error()
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks
