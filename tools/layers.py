@@ -3,9 +3,10 @@
 layers.py [--root DIRECTORY] [--draw | --write]
 
 Dependencies in C come from the symbols of objects and from #include lines, those in the Python
-package from its import statements. The extension modules in csrc are checked, too, which takes the
-packages that they need. --draw prints the picture of the core's and the package's layers; --write
-updates it in CONTRIBUTING.md and docs/explanation/layers.md.
+package from its import statements. What extends the package may import nothing that is private to
+another part of it. The extension modules in csrc are checked, too, which takes the packages that
+they need. --draw prints the picture of the core's and the package's layers; --write updates it in
+CONTRIBUTING.md and docs/explanation/layers.md.
 """
 
 from __future__ import annotations

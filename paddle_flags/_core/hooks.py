@@ -22,14 +22,7 @@ from paddle_flags._core.status import (
     store_failure,
 )
 from paddle_flags._core.unraisable import report_unraisable
-from paddle_flags._fast import (
-    after_fork,
-    drop_hook,
-    has_ended,
-    is_setting,
-    new_hook,
-    open_gate,
-)
+from paddle_flags._fast import after_fork, drop_hook, has_ended, is_setting, new_hook, open_gate
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -118,8 +111,7 @@ def new_text_callback(call: Callable[[bytes], object]) -> tuple[int, int]:
     """Return the addresses of a C function and of a context, which C calls `call(text)` with.
 
     The function is a `void (*)(const char *text, size_t length, void *context)`. Any thread may
-    call it. When Python ends, it does nothing any more. What `call` raises is
-    unraisable, as C can't take it.
+    call it; once Python ends, it does nothing. What `call` raises goes to `sys.unraisablehook`.
     """
     context: int = new_hook()
     held[context] = call
