@@ -58,7 +58,7 @@ class Line:
 
     def add_token(self, token: str, at: int | None) -> None:
         """Add a token as it is."""
-        name = normalize_name(token.lstrip("-").partition("=")[0])
+        name = _name_in(token)
         self.names |= {name, name.removeprefix("no")}
         if at is None or not 0 <= at < len(self._tokens) or self._tokens[at]:
             self._tokens.append(token)
@@ -79,12 +79,18 @@ class Line:
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
 
 
+def _name_in(token: str) -> str:
+    return normalize_name(token.lstrip("-").partition("=")[0])
+
+
 def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: bool) -> list[str]:
     """Return the tokens of a line with values as one item of a list, commas included.
 
     `whole` has the names of the flags with such values.
     """
     read = list(tokens)
+    if not any(_name_in(token) in whole for token in tokens):  # each flag would be looked up
+        return read
     for at, name, value_at in iter_flag_tokens(tokens, 1, stop_at_argument=stop_at_argument):
         if name in whole and value_at is not None:
             option, equals, text = tokens[at].partition("=")
