@@ -14,7 +14,7 @@ from paddle_flags._core.plugin import plugin_parts
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._op.operation import op, ops
 from paddle_flags._report.explain import explain
-from paddle_flags._report.facts import one_line
+from paddle_flags._report.facts import escape_controls
 from paddle_flags._report.impls import as_data, details, overview
 from paddle_flags._report.listing import LISTINGS, listing
 from paddle_flags._report.stubs import stub_text
@@ -98,7 +98,7 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
     def act() -> None:
         print_text(text)
         for name, why in left_out.items():
-            print_error(f"{PROGRAM}: left out: {one_line(name)} {why}")
+            print_error(f"{PROGRAM}: left out: {escape_controls(name)} {why}")
 
     return act
 

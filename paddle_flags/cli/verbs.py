@@ -10,7 +10,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._report.facts import one_line
+from paddle_flags._report.facts import escape_controls
 from paddle_flags.cli.foreign import Report, print_report, show_problems
 from paddle_flags.cli.parser import switch, value, values
 from paddle_flags.cli.resolve import open_target
@@ -330,7 +330,7 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
     except FlagArgumentError as error:
         *others, last = error.errors
         show_problems(*map(str, others))
-        parser.error(one_line(str(last)))
+        parser.error(escape_controls(str(last)))
     except FlagError as error:
         problems = [refusal_text(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))
