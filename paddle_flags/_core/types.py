@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from paddle_flags._core import lists
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.values import BY_NAME, plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -26,7 +26,7 @@ class Unfit(ValueError):
     """A value that a type doesn't take; the message says all that was expected."""
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Type(Generic[T]):
     """How flags hold values of a type of Python, as `define(..., type=...)` takes it.
 
@@ -301,7 +301,7 @@ DURATION.unit = "seconds"
 # ---- One of several ----
 
 
-def nearest(text: str, names: Iterable[str]) -> str:
+def suggest_name(text: str, names: Iterable[str]) -> str:
     """Return a question for the name that may be meant, or ""."""
     import difflib
 
@@ -348,7 +348,7 @@ def choice_type(
             return texts[text]
         if not case_sensitive and text.casefold() in folded:
             return folded[text.casefold()]
-        message = f"expected {expected}{nearest(text, choices)}"
+        message = f"expected {expected}{suggest_name(text, choices)}"
         raise Unfit(message)
 
     names = [(value, name) for name, value in choices.items()]

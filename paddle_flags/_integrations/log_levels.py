@@ -6,14 +6,14 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.define import define
-from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags import define
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import hides_internal_frames
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
 
 _HELP = "Levels of logs: one for all, and LOGGER=LEVEL for one logger and those below it"
 _made: dict[str, Flag[tuple[str, ...]]] = {}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.registry import find
-from paddle_flags._core.status import check_call, new_error, to_bytes
-from paddle_flags._native import ffi, lib
+from paddle_flags import FLAGS
+from paddle_flags.extend import check_call, ffi, lib, new_error, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +18,7 @@ def set_texts(texts: Sequence[tuple[str, str]]) -> None:
     kept = [ffi.new("char[]", to_bytes(text)) for _, text in texts]
     items = ffi.new("pd_assignment[]", len(texts))
     for item, (name, _), text in zip(items, texts, kept):
-        item.flag, item.text = find(name).handle, text
+        item.flag, item.text = FLAGS[name].handle, text
     origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_ARGV})
     err = new_error()
     check_call(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)

@@ -28,7 +28,7 @@ def add(main_parser: Parser) -> None:
     """Add the command to a command line."""
     use = "%(prog)s [TARGET]... --token-file FILE [OPTION]..."
     parser = main_parser.add_command("gateway", SUMMARY, description=_ABOUT, usage=use)
-    about = "only these: PIDs, names of programs, or sockets"
+    about = "only these processes: PIDs, names of programs, or sockets"
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=about)
     parser.add_options(
         {
@@ -39,7 +39,7 @@ def add(main_parser: Parser) -> None:
             "--port": {
                 "type": _port,
                 "default": 8080,
-                "help": "by default 8080; 0: any that is free",
+                "help": "the port to listen on; by default, 8080; 0 means any free port",
             },
             "--token-file": value("FILE", "the tokens of clients", required=True),
             "--allow-host": values("NAME", "a name by which clients call this server"),
@@ -47,7 +47,7 @@ def add(main_parser: Parser) -> None:
             "--keyfile": value("FILE", "its key, if that is in another file"),
             "--behind-proxy": value(
                 "ADDRESS",
-                "a proxy with TLS is in front of this server; trust what it says of clients",
+                "a TLS proxy is in front of this server; trust what it says about clients",
             ),
             "--fleet": values("URL", "show this fleet, too"),
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags.cli.foreign import Report, Table
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import EXPECTED
@@ -40,7 +40,7 @@ def address_of_process(text: str) -> str:
             message += "; no process of yours with this name serves its flags"
         raise FlagArgumentError(message)
     near = suggestion(text, _names_of_processes())
-    message = f"{shown(text)}: no process of yours with this name serves its flags{near}"
+    message = f"{quote_value(text)}: no process of yours with this name serves its flags{near}"
     raise LiveConnectionError(message)
 
 

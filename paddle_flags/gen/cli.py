@@ -153,7 +153,7 @@ def new_parser(program: str) -> Parser:
     """Return the parser of `gen FILE`."""
     parser = Parser(
         f"{program} gen",
-        description="Generate C, C++, Python and documents from the flags of a YAML file.",
+        description="Generate C, C++, Python and documents from flags in a YAML file.",
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
         " writes the file from a plugin, a program with --helpxml or an argparse parser.",
     )

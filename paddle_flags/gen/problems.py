@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.missing import importing
 from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError, FlagUnsupportedError
+from paddle_flags.extend import optional_import
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -33,7 +33,7 @@ class GenerateError(FlagError, ValueError):
 
 def importing_for_gen(what: str, package: str) -> AbstractContextManager[None]:
     """Surround the import of a package that the generator needs."""
-    return importing(what, package, "gen", FlagUnsupportedError)
+    return optional_import(what, package, "gen", FlagUnsupportedError)
 
 
 class Problems:

@@ -345,6 +345,7 @@ def test_full_reports_show_hidden_flags(name):
         assert name in pf.describe(form, full=True).replace("\\", "")
 
 
+@pytest.mark.release  # takes 7 s
 def test_reports_are_written_while_flags_come_and_go(plugin):
     import threading
 
@@ -383,7 +384,7 @@ def test_python_shows_numbers_as_c_does(python):
         "from paddle_flags._report import facts\n"
         "shown = pf.describe('text', width=200)\n"
         "for flag in pf.FLAGS.values():\n"
-        "    text = facts.value_text(flag, flag.default)\n"
+        "    text = facts.format_value(flag, flag.default)\n"
         "    text = f'\"{text}\"' if ' ' in text else text\n"
         "    line = next(l for l in shown.splitlines() if f'--{flag.name}=' in l)\n"
         "    assert line.endswith(f' [default: {text}]'), (line, text)\n"
