@@ -68,8 +68,7 @@ class Type(Generic[T]):
     ) -> None:
         for function in (parse, format):
             if not callable(function):
-                message = f"Type: {function!r}: expected a function"
-                raise FlagTypeError(message)
+                raise FlagTypeError(f"Type: {function!r}: expected a function")
         if native not in BY_NAME:
             message = f"Type: native {native!r}: expected one of {', '.join(BY_NAME)}"
             raise FlagArgumentError(message)
@@ -106,10 +105,9 @@ class Type(Generic[T]):
             raise self._unfit(error) from error
         kind = BY_NAME[self.native].python
         if not isinstance(native, kind):
-            message = (
+            raise FlagTypeError(
                 f"{self.metavar}: format returned {type(native).__name__}, expected {kind.__name__}"
             )
-            raise FlagTypeError(message)
         return plain(native)
 
     def canonical(self, value: Any) -> Any:
@@ -158,8 +156,7 @@ def made(
         except REJECTIONS:
             result = None
         if result is None:
-            message = f"expected {expected}"
-            raise Unfit(message)
+            raise Unfit(f"expected {expected}")
         return result
 
     type_ = Type(strict, format, native, metavar=metavar, expected=expected, choices=choices)
@@ -255,15 +252,13 @@ def _date_time(text: str) -> dt.datetime | None:
 
 def _date_text(value: dt.date) -> str:
     if isinstance(value, dt.datetime):
-        message = "expected a date, not a datetime, whose time would be lost"
-        raise Unfit(message)
+        raise Unfit("expected a date, not a datetime, whose time would be lost")
     return value.isoformat()
 
 
 def _time_text(value: dt.time) -> str:
     if value.tzinfo and value.utcoffset() is None:
-        message = "expected a time whose zone has one offset on all dates"
-        raise Unfit(message)
+        raise Unfit("expected a time whose zone has one offset on all dates")
     return value.isoformat()
 
 
@@ -278,8 +273,7 @@ TIME = made(dt.time, _time, _time_text, "TIME", "a time, as in 12:30")
 def _seconds(value: dt.timedelta) -> float:
     seconds = value.total_seconds()
     if _duration(seconds) != value:
-        message = "expected a duration whose microseconds a double of seconds can hold"
-        raise Unfit(message)
+        raise Unfit("expected a duration whose microseconds a double of seconds can hold")
     return seconds
 
 
@@ -325,8 +319,7 @@ def _folded(texts: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, A
         if text in choices or text.casefold() not in folded:
             other = folded.setdefault(text.casefold(), value)
             if other != value and text in choices:
-                message = f"choices {text!r} and others differ only in case"
-                raise FlagArgumentError(message)
+                raise FlagArgumentError(f"choices {text!r} and others differ only in case")
     return folded
 
 
@@ -348,8 +341,7 @@ def choice_type(
             return texts[text]
         if not case_sensitive and text.casefold() in folded:
             return folded[text.casefold()]
-        message = f"expected {expected}{nearest(text, choices)}"
-        raise Unfit(message)
+        raise Unfit(f"expected {expected}{nearest(text, choices)}")
 
     names = [(value, name) for name, value in choices.items()]
 
@@ -359,8 +351,7 @@ def choice_type(
                 return name
         if isinstance(value, str):  # read as on a command line
             return name_of(parse(str.__str__(value)))
-        message = f"expected {expected}"
-        raise Unfit(message)
+        raise Unfit(f"expected {expected}")
 
     shown = () if any("|" in name or not name for name in choices) else choices
     made_type: Type[Any] = Type(parse, name_of, choices=shown, expected=expected)

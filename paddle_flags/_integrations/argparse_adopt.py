@@ -253,8 +253,7 @@ class Adopted:
         def check(value: Any) -> None:
             for each in value if self._kind == "list" else [value]:
                 if argument_text(each) not in texts:
-                    message = f"expected one of {', '.join(texts)}"
-                    raise ValueError(message)
+                    raise ValueError(f"expected one of {', '.join(texts)}")
 
         return None, None, [], check
 
@@ -301,8 +300,7 @@ class Adopted:
             raise ValueError(message) from None
         choices = self._first.choices
         if choices is not None and made not in choices:
-            message = f"expected one of {', '.join(map(str, choices))}"
-            raise ValueError(message)
+            raise ValueError(f"expected one of {', '.join(map(str, choices))}")
         return made
 
     # ---- a command line: begin, end, given, fill ----
@@ -376,11 +374,9 @@ def _without_pairs(value: Any) -> Any:
 
 def _check_count(value: Sequence[Any], count: int | str | None) -> None:
     if isinstance(count, int) and len(value) != count:
-        message = f"expected {count} items"
-        raise ValueError(message)
+        raise ValueError(f"expected {count} items")
     if count == "+" and not value:
-        message = "expected one item or more"
-        raise ValueError(message)
+        raise ValueError("expected one item or more")
 
 
 def _kind(actions: list[argparse.Action]) -> str:
@@ -388,8 +384,7 @@ def _kind(actions: list[argparse.Action]) -> str:
     kinds = {_KINDS.get(type(action), "") for action in actions}
     if "" in kinds:
         action = next(each for each in actions if type(each) not in _KINDS)
-        message = f"has an action of the program's own, {type(action).__name__}"
-        raise _Unfit(message)
+        raise _Unfit(f"has an action of the program's own, {type(action).__name__}")
     if kinds <= _SWITCHES:
         return "bool"
     if kinds == {"count"}:
@@ -399,15 +394,13 @@ def _kind(actions: list[argparse.Action]) -> str:
         if "append" in kinds and any(
             _KINDS[type(action)] == "append" and action.nargs is not None for action in actions
         ):
-            message = "appends lists to a list"
-            raise _Unfit(message)
+            raise _Unfit("appends lists to a list")
         return "list"
     if kinds <= {"store", "store_const"} and lists in (set(), {False}):
         return "scalar"
     if kinds == {"store"} and lists == {True}:
         if any(action.nargs in ("A...", "...", "==SUPPRESS==") for action in actions):
-            message = "takes the rest of the command line"
-            raise _Unfit(message)
+            raise _Unfit("takes the rest of the command line")
         return "list"
     message = f"shares {actions[0].dest!r} with options of other kinds: {', '.join(sorted(kinds))}"
     raise _Unfit(message)
@@ -430,8 +423,7 @@ def _item(actions: list[argparse.Action], kind: str) -> str:
     found = (items or consts) if items != {"custom"} else {"custom"}
     if len(found) == 1 and "object" not in found and (consts <= found or not consts):
         return found.pop()
-    message = "has constants that are not values of its type"
-    raise _Unfit(message)
+    raise _Unfit("has constants that are not values of its type")
 
 
 # ---- all options of a parser ----

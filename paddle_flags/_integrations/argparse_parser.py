@@ -49,11 +49,10 @@ class _FlagAction(argparse.Action):
         spelling = option_string or self.option_strings[0]
         value = None if self.option.is_bool or self.option.counts else values
         if _reading is None:
-            message = (
+            raise FlagArgumentError(
                 f"{spelling}: add_options was called with a parent of this parser;"
                 " expected a call with the parser that reads the command line"
             )
-            raise FlagArgumentError(message)
         _reading.add_option(self.option.flag.name, spelling, self.option.text(spelling, value))
 
 
@@ -208,11 +207,10 @@ class Bridge:
                 break
         else:
             if not self._try_to_add(group, option, [option.name, option.no], shown):
-                message = (
+                raise FlagConflictError(
                     f"--{option.flag.name}: the parser already has this option;"
                     " expected another name for one of them, or `only` without this flag"
                 )
-                raise FlagConflictError(message)
         for spelling in (*option.others, *option.other_denials):
             self._try_to_add(group, option, [spelling], argparse.SUPPRESS)
 

@@ -133,11 +133,10 @@ def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
 
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
         return _not_a(parser, "typer.main.get_command(app)")
-    message = (
+    return FlagUnsupportedError(
         f"add_options: {shown(parser)}: this version of typer does not use click;"
         " read the flags first: app(paddle_flags.parse(known_only=True))"
     )
-    return FlagUnsupportedError(message)
 
 
 def _not_a(found: object, expected: str) -> FlagTypeError:

@@ -82,11 +82,10 @@ class FlagOption(click.Option):
 def _options_for(option: Option, taken: set[str]) -> list[FlagOption]:
     """Return the options for a flag; raise FlagConflictError if its own name is taken."""
     if option.name in taken or (option.no and option.no in taken):
-        message = (
+        raise FlagConflictError(
             f"--{option.flag.name}: the command already has this option;"
             " expected another name for one of them, or names without this flag"
         )
-        raise FlagConflictError(message)
     letters = [letter for letter in option.letters if letter not in taken]
     own = f"{option.name}/{option.no}" if option.no else option.name
     found = [FlagOption(option, [*letters, own], hidden=option.hidden, number=0)]

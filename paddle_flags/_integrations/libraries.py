@@ -191,11 +191,10 @@ def _native() -> Any:
     try:
         import paddle_flags._bridges as native
     except ImportError as error:
-        message = (
+        raise FlagUnsupportedError(
             f"bridge: paddle_flags._bridges can't be imported ({error}): it needs libstdc++, and is"
             " only built where a C++ compiler is installed"
-        )
-        raise FlagUnsupportedError(message) from error
+        ) from error
     return native
 
 
@@ -245,11 +244,10 @@ _finder = _Finder()
 
 def _library_of(name: str) -> str:
     if not isinstance(name, str):
-        message = (
+        raise FlagTypeError(
             "bridge: expected names of libraries, or one ArgumentParser or FlagValues alone, not"
             f" {type(name).__name__}"
         )
-        raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
         near = nearest(name, [*LIBRARIES, *_OTHER_NAMES])
@@ -287,5 +285,4 @@ def _check_found(names: list[str]) -> None:
             f"no flags of {library.title} are in this process: {library.load} first, or call"
             " bridge(), which takes what is loaded later, too"
         )
-        message = f"bridge({name!r}): {why}"
-        raise FlagUnsupportedError(message)
+        raise FlagUnsupportedError(f"bridge({name!r}): {why}")

@@ -73,8 +73,7 @@ def _read(items: Sequence[str]) -> dict[str, int]:
     for item in items:
         logger, equals, text = item.rpartition("=")
         if equals and not logger:
-            message = f"{item}: expected LEVEL, or LOGGER=LEVEL"
-            raise ValueError(message)
+            raise ValueError(f"{item}: expected LEVEL, or LOGGER=LEVEL")
         levels[logger] = _level(text)
     return levels
 

@@ -47,8 +47,7 @@ class Session:
     def _set(self, entry: str, place: str, number: int, source: int) -> None:
         name, equals, text = entry.partition("=")
         if not equals or not name:
-            message = f"{place}:{number}: {entry!r}: expected NAME=VALUE"
-            raise pytest.UsageError(message)
+            raise pytest.UsageError(f"{place}:{number}: {entry!r}: expected NAME=VALUE")
         kept = ffi.new("char[]", to_bytes(place))
         origin = ffi.new("pd_origin *", {"source": source, "place": kept, "line": number})
         err = new_error()

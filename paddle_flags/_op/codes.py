@@ -108,8 +108,7 @@ def _code_of(text: str) -> int:
 def read_text(text: str) -> Signature:
     """Read a signature such as "double (double, const char *)"."""
     if not isinstance(text, str):
-        message = f"signature: {shown(text)}: expected str, not {type(text).__name__}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"signature: {shown(text)}: expected str, not {type(text).__name__}")
     if not re.fullmatch(r"[^()]+\([^()]*\)\s*", text):
         message = f"signature: {shown(text)}: expected one such as 'double (double, int32_t)'"
         raise FlagTypeError(message)
@@ -120,12 +119,11 @@ def read_text(text: str) -> Signature:
         code = _code_of(each)
         is_void = code == VOID and each is not result and parameters != ["void"]
         if not code or is_void:
-            message = (
+            raise FlagTypeError(
                 f"signature: {shown(text)}: {shown(each)} is no type of an operation, expected "
                 "void, bool, char, an integer such as int32_t, float, double, a pointer to one of "
                 "these or to a struct, or object"
             )
-            raise FlagTypeError(message)
         codes.append(code)
     return _checked(Signature(f"{result} ({', '.join(parameters)})", bytes(codes)))
 
@@ -133,8 +131,7 @@ def read_text(text: str) -> Signature:
 def _checked(signature: Signature) -> Signature:
     count = len(signature.codes) - 1
     if count > _MOST:
-        message = f"{signature.text}: {count} parameters, expected at most {_MOST}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{signature.text}: {count} parameters, expected at most {_MOST}")
     return signature
 
 
@@ -191,8 +188,7 @@ def read_function(function: Callable[..., Any]) -> Signature:
     except (ValueError, NameError, TypeError) as error:
         if isinstance(error, FlagTypeError):
             raise
-        message = f"{shown(function)}: {error}: expected a signature="
-        raise FlagTypeError(message) from error
+        raise FlagTypeError(f"{shown(function)}: {error}: expected a signature=") from error
     texts, codes, classes = [], [], []
     result = hints.get("return", Any)
     for hint in (result, *(hints.get(each.name, Any) for each in parameters)):

@@ -248,8 +248,7 @@ class Op:
     def _raise_undefined(self) -> None:
         err = new_error()
         check_status(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
-        message = f"operation '{self._name}' is not defined"
-        raise UndefinedFlagError(message)
+        raise UndefinedFlagError(f"operation '{self._name}' is not defined")
 
     @property
     def name(self) -> str:
@@ -317,8 +316,7 @@ class Op:
             f"*{index}: {_shown(each.handle)}: {why}"
             for index, (each, why) in enumerate(zip(signatures, misses))
         ]
-        message = f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines)
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines))
 
     def _run(
         self,
@@ -394,8 +392,7 @@ class Op:
         from collections import Counter
 
         if self._counts is not None:
-            message = f"{self._name}: its calls are being counted"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"{self._name}: its calls are being counted")
         counts: Counter[str] = Counter()
         self._counts = counts
         self._plans = {}

@@ -95,11 +95,10 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
                 found.append(each)
     if len(found) > 1:
         texts = ", ".join(shown(each.text) for each in found)
-        message = (
+        raise FlagArgumentError(
             f"operation '{operation}': implementation '{name}': several signatures take "
             f"{count} argument{'s' if count != 1 else ''}: expected signature=, one of {texts}"
         )
-        raise FlagArgumentError(message)
     return found[0] if found else read_function(function)
 
 
@@ -202,12 +201,11 @@ def _register_or_replace(
     if former and former.identity == identity:
         unregister_impl(operation, name, signature.text)
     elif former:
-        message = (
+        raise FlagConflictError(
             f"operation '{operation}', {signature.text}: implementation '{name}' is already there, "
             f"{former.identity[1]}() of {former.identity[2]}; refused: {identity[1]}() of "
             f"{identity[2]}"
         )
-        raise FlagConflictError(message)
     try:
         _record_impl(_register(operation, name, function, signature, about), key)
     except FlagError:
@@ -249,11 +247,9 @@ def impl(
     if it has other signatures only, FlagNameError, FlagArgumentError.
     """
     if usable is not None and not callable(usable):
-        message = f"usable: {shown(usable)}: expected a function"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"usable: {shown(usable)}: expected a function")
     if isinstance(rank, bool) or not isinstance(rank, int) or not -(2**31) <= rank < 2**31:
-        message = f"rank: {shown(rank)}: expected an int of 32 bits"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"rank: {shown(rank)}: expected an int of 32 bits")
     about = {"rank": rank, "usable": usable, "help": help, "arrays": arrays}
     given = None if signature is None else read_text(signature)
     to_argument("operation", operation)
@@ -261,8 +257,7 @@ def impl(
 
     def decorate(function: F) -> F:
         if not callable(function):
-            message = f"impl decorates functions: {shown(function)}"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"impl decorates functions: {shown(function)}")
         with lock:
             found = given or _find_signature(operation, name, function)
             _register_or_replace(operation, name, function, found, about)

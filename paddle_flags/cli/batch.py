@@ -121,8 +121,7 @@ def _load_flagfile(path: str) -> list[tuple[str, str]]:
         with open(path, encoding="utf-8-sig") as file:
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FlagFileError(message) from None
+        raise FlagFileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     found = []
     problems = []
     for number, line in enumerate(map(str.strip, lines), 1):

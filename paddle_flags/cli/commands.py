@@ -299,11 +299,10 @@ def _check_table(table: Any) -> Table:
         raise errors.FlagArgumentError(message)
     for name in table:
         if isinstance(name, str) and "." in name:
-            message = (
+            raise errors.FlagArgumentError(
                 f"commands: {shown(name)}: expected a name without a dot, which separates the"
                 " tables of a file"
             )
-            raise errors.FlagArgumentError(message)
         if not isinstance(name, str) or not name or name.startswith("-"):
             message = f"commands: {shown(name)}: expected a name that does not begin with a dash"
             raise errors.FlagArgumentError(message)

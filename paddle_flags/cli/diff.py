@@ -40,11 +40,9 @@ class File(Target):
                     document = json.load(file)
             return dict(check(document, Flags))
         except OSError as error:
-            message = f"{self.text}: {error.strerror}"
-            raise FlagFileError(message) from None
+            raise FlagFileError(f"{self.text}: {error.strerror}") from None
         except (ValueError, RecursionError, LiveError):
-            message = f"{self.text}: expected what 'list --json' writes"
-            raise FlagFileError(message) from None
+            raise FlagFileError(f"{self.text}: expected what 'list --json' writes") from None
 
     def do_diff(self) -> Report:
         """Compare it with another target."""
@@ -62,8 +60,7 @@ def is_file(text: str) -> bool:
 def compare(one: Target, options: argparse.Namespace) -> Report:
     """Return the flags in which two differ; the status is 1 if there are any, as of diff."""
     if not options.arguments:
-        message = f"expected a second TARGET to compare with {one.text}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected a second TARGET to compare with {one.text}")
     second, *patterns = options.arguments
     other = one.find(second)
     documents = [_read(one), _read(other)]

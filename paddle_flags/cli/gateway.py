@@ -59,8 +59,7 @@ def _port(text: str) -> int:
     """Return the number of a port."""
     if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:
         return int(text)
-    message = f"'{text}': expected a port, from 0 to 65535"
-    raise argparse.ArgumentTypeError(message)
+    raise argparse.ArgumentTypeError(f"'{text}': expected a port, from 0 to 65535")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -49,10 +49,9 @@ class Line:
         """Raise FlagArgumentError if an option stands where the value of a flag should be."""
         for at, token in self.flags():
             if at + 1 in self.cuts and awaits_value(token):
-                message = (
+                raise errors.FlagArgumentError(
                     f"{token}: expected a value before {self.cuts[at + 1]}, as in {token}=VALUE"
                 )
-                raise errors.FlagArgumentError(message)
 
     def check_spelling(self, parser: Parser) -> None:
         """Raise FlagArgumentError for an unknown flag whose nearest name is an option."""
@@ -63,8 +62,7 @@ class Line:
             if name.startswith("--") and not is_known(name):
                 near = nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
                 if near in parser.own_options:
-                    message = f"no such option {name}; did you mean {near}?"
-                    raise errors.FlagArgumentError(message)
+                    raise errors.FlagArgumentError(f"no such option {name}; did you mean {near}?")
 
 
 def _option_parts(token: str, parser: Parser) -> tuple[str, str | None] | None:

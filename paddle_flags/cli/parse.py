@@ -197,8 +197,7 @@ def parse(
 def check_exit(exit: Exit) -> None:
     """Raise an error for an invalid argument `exit` of `parse`."""
     if exit not in (True, False, "gflags"):
-        message = f"exit is {shown(exit)}: expected True, False or 'gflags'"
-        raise errors.FlagArgumentError(message)
+        raise errors.FlagArgumentError(f"exit is {shown(exit)}: expected True, False or 'gflags'")
 
 
 def define_config_flag(name: str) -> None:

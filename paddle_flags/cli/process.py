@@ -283,12 +283,10 @@ def _token_from(file: str | None) -> str | None:
             token = source.readline(_LONGEST_TOKEN).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "expected ASCII"
-        message = f"{file}: {why}"
-        raise FlagArgumentError(message) from None
+        raise FlagArgumentError(f"{file}: {why}") from None
     if len(token.split()) == 1:
         return token
-    message = f"{file}: expected a token alone on the first line"
-    raise FlagArgumentError(message)
+    raise FlagArgumentError(f"{file}: expected a token alone on the first line")
 
 
 class Gateway(Process):
@@ -331,8 +329,7 @@ class Attached(_Readable):
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
         super().__init__(text, options, find)
         if not (text.isascii() and text.isdigit()):
-            message = f"--attach: {text or repr(text)}: expected a PID"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"--attach: {text or repr(text)}: expected a PID")
 
     def read(self, *, history: bool = False) -> dict[str, Any]:
         """Return the flags in the memory of the process."""

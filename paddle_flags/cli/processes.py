@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def address_of_process(text: str) -> str:
     """Return a PID, or the path of a socket, which a program's name stands for."""
     if not text:
-        message = f"expected {EXPECTED}, not an empty argument"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected {EXPECTED}, not an empty argument")
     is_path = "/" in text or text.endswith(".sock") or is_socket(text)
     if text.isdigit() or (is_path and not os.path.isfile(text)):
         return text
@@ -63,8 +62,7 @@ def with_name(name: str) -> list[Found]:
 def list_processes(options: argparse.Namespace) -> Report:
     """Return the processes that serve their flags in the directories of users."""
     if options.all_users and getattr(os, "geteuid", lambda: 1)() != 0:
-        message = "--all-users: only root may ask the processes of others"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError("--all-users: only root may ask the processes of others")
     found = find_processes(all_users=options.all_users)
     rows = [_row_of(each) for each in found if each.process]
     parts = [_processes_table(rows)] if rows else []

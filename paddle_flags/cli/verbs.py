@@ -156,16 +156,14 @@ def _whole(text: str, expected: str = "a whole number") -> int:
     """Return a whole number that isn't negative."""
     if text.isascii() and text.isdigit() and len(text) <= 18:  # fits int64
         return int(text)
-    message = f"'{text}': expected {expected}"
-    raise argparse.ArgumentTypeError(message)
+    raise argparse.ArgumentTypeError(f"'{text}': expected {expected}")
 
 
 def _at_least_one(text: str) -> int:
     found = _whole(text)
     if found:
         return found
-    message = f"'{text}': expected a whole number, 1 or more"
-    raise argparse.ArgumentTypeError(message)
+    raise argparse.ArgumentTypeError(f"'{text}': expected a whole number, 1 or more")
 
 
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -358,16 +356,13 @@ def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
     options.arguments = arguments
     if options.target is None and options.attach is None:
         if verb.needs_target:
-            message = f"expected a target: {verb.target}"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"expected a target: {verb.target}")
         return _open_all(options) if options.verb == "open" else _list_processes(options)
     target = open_target(options)
     if len(arguments) < verb.least:
-        message = f"expected {verb.arguments} after {target.text}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected {verb.arguments} after {target.text}")
     if len(arguments) > verb.most:
-        message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"unexpected argument {arguments[int(verb.most)] or repr('')}")
     _sort_arguments(options)
     return target.run_verb(options.verb)
 
@@ -381,8 +376,7 @@ def _open_all(options: argparse.Namespace) -> Report:
 def _list_processes(options: argparse.Namespace) -> Report:
     for name in ("changed", "settable", "temporary", "all", "role", "host", "member"):
         if getattr(options, name, None):
-            message = f"--{name}: expected a target, of which to list the flags"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"--{name}: expected a target, of which to list the flags")
     from paddle_flags.cli.processes import list_processes
 
     return list_processes(options)

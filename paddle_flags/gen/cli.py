@@ -30,8 +30,7 @@ def _languages(text: str) -> list[str]:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        message = f"{text!r}: expected a number above 0"
-        raise argparse.ArgumentTypeError(message)
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number above 0")
     return int(text)
 
 

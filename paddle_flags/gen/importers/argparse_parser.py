@@ -58,8 +58,7 @@ def _parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if _is_parser(value) or callable(value)]
         expected = f"a parser or a function that returns one{suggest(attribute, known)}"
-        message = f"{target}: found no '{attribute}', expected {expected}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"{target}: found no '{attribute}', expected {expected}")
     value = getattr(module, attribute)
     try:
         parser = value if _is_parser(value) or not callable(value) else value()
