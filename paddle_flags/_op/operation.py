@@ -24,6 +24,7 @@ from paddle_flags._op.python_impls import (
     all_signatures,
     by_number,
     classes_of,
+    get_info,
     lock,
     signatures_of,
     unregister_all,
@@ -152,10 +153,7 @@ class _Signature:
 
     def choose(self) -> Any:
         """Return a pd_impl_info of what runs for this thread."""
-        info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
-        err = new_error()
-        check_status(lib.pd_op_choose(self.handle, info, err), err)
-        return info
+        return get_info("pd_impl_info", lib.pd_op_choose, self.handle)
 
     def function(self) -> Any:
         """Return the native function that runs for this thread, or NULL."""
@@ -207,14 +205,6 @@ def _name_in_c(code: int) -> str:
         return codes.C_NAMES[code]
     constant = "const " if code > codes.CONST_POINTER else ""
     return f"{constant}{codes.C_NAMES[code % codes.POINTER]} *"
-
-
-def impl_info(handle: Any, index: int) -> Any:
-    """Return the pd_impl_info of an implementation."""
-    info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
-    err = new_error()
-    check_status(lib.pd_op_get_impl(handle, index, info, err), err)
-    return info
 
 
 @class_hides_internal_frames
@@ -354,12 +344,12 @@ class Op:
             seen = -1
             while seen != _revision[0]:
                 seen = _revision[0]
-                self._look()
+                self._collect_signatures()
             self._plans = {}
             self._seen = seen
         raise_deferred()
 
-    def _look(self) -> None:
+    def _collect_signatures(self) -> None:
         found = {}
         for handle, info in signatures_of(self._encoded):
             key = int(ffi.cast("uintptr_t", handle)), bool(info.scoped)
@@ -416,21 +406,14 @@ class Op:
             check_call(lib.pd_op_check_again(each.handle, err), err)
 
 
-def _info(handle: Any) -> Any:
-    info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
-    err = new_error()
-    check_status(lib.pd_op_get_info(handle, info, err), err)
-    return info
-
-
 def _shown(handle: Any) -> str:
-    info = _info(handle)
+    info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     file = to_text(info.file).rpartition("/")[2]
     return to_text(info.signature) + (f" at {file}:{info.line}" if file else "")
 
 
 def _describe(handle: Any) -> OpSignature:
-    info = _info(handle)
+    info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     chosen = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
     found = lib.pd_op_choose(handle, chosen, ffi.NULL) == lib.PD_OK
     index = chosen.index if found else info.impls
@@ -442,7 +425,7 @@ def _describe(handle: Any) -> OpSignature:
 
 
 def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
-    info = impl_info(handle, index)
+    info = get_info("pd_impl_info", lib.pd_op_get_impl, handle, index)
     by_python, by_native = index == chosen, bool(info.chosen)
     why = to_text(info.why)
     if by_python != by_native:
@@ -464,10 +447,7 @@ def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
 def _path(module: Any) -> str:
     if not module:
         return ""
-    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
-    err = new_error()
-    check_status(lib.pd_module_get_info(module, info, err), err)
-    return to_text(info.path)
+    return to_text(get_info("pd_module_info", lib.pd_module_get_info, module).path)
 
 
 _ops: dict[str, Op] = {}

@@ -55,14 +55,19 @@ _classes: dict[tuple[str, str], tuple[tuple[type, ...], ...]] = {}  # operation,
 _kept: list[Any] = []  # for good: another thread may be asking what has left
 
 
+def get_info(kind: str, function: Any, *arguments: Any) -> Any:
+    """Return the struct that a function of C fills; raise its error."""
+    info = ffi.new(f"{kind} *", {"size": ffi.sizeof(kind)})
+    err = new_error()
+    check_status(function(*arguments, info, err), err)
+    return info
+
+
 def all_signatures(first: Any = None) -> Iterator[tuple[Any, Any]]:
     """Yield each signature of all operations, from `first` on, as pd_op * and its pd_op_info *."""
     handle = first or lib.pd_op_next(ffi.NULL)
     while handle:
-        info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
-        err = new_error()
-        check_status(lib.pd_op_get_info(handle, info, err), err)
-        yield handle, info
+        yield handle, get_info("pd_op_info", lib.pd_op_get_info, handle)
         handle = lib.pd_op_next(handle)
 
 
