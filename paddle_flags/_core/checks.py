@@ -57,10 +57,10 @@ def check(*subjects: Subject) -> None:
     """
     for each in subjects:
         if each not in list(_CHECKS):  # a list, which is no key, is refused too
-            from paddle_flags._core.types import nearest
+            from paddle_flags._core.names import suggest
 
             message = f"check: {shown(each)}: expected {', '.join(map(repr, _CHECKS))}"
-            raise FlagArgumentError(message + nearest(str(each), _CHECKS))
+            raise FlagArgumentError(message + suggest(str(each), _CHECKS))
     found = ErrorList()
     failed = None
     for subject, find_errors in _CHECKS.items():

@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.types import INT, Unfit, choice_type, made, nearest
+from paddle_flags._core.names import suggest
+from paddle_flags._core.types import INT, Unfit, choice_type, made
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
         try:
             return python(INT.read(text))
         except ValueError:
-            near = nearest(text, members)
+            near = suggest(text, members)
             message = f"expected names of {'|'.join(members)}, joined by |{near}"
             raise Unfit(message) from None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from paddle_flags._core import lists
 from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.names import suggest
 from paddle_flags._core.values import BY_NAME, plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -203,51 +204,22 @@ def path_type(python: type[os.PathLike[str]]) -> Type[Any]:
 
 # ---- Dates and times ----
 
-_DATE = r"(\d{4})-(\d\d)-(\d\d)"
+_DATE = r"\d{4}-\d\d-\d\d"
 _TIME = (
-    r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?"
-    r" ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d)(?::?(\d\d)(?:\.(\d{6}))?)?)?)?"
+    r"([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?"
+    r" ?([Zz]|[+-]\d\d(:?[0-5]\d(:?[0-5]\d(\.\d{6})?)?)?)?"
 )
-_DATE_ONLY = re.compile(_DATE, re.ASCII)
-_TIME_ONLY = re.compile(_TIME, re.ASCII)
-_DATE_TIME = re.compile(rf"{_DATE}(?:[Tt ]{_TIME})?", re.ASCII)
 
 
-def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
-    utc, sign, *parts = groups
-    if utc:
-        return dt.UTC
-    if not sign:
-        return None
-    hours, minutes, seconds, micro = (int(part or 0) for part in parts)
-    if minutes > 59 or seconds > 59:
-        raise ValueError
-    offset = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micro)
-    return dt.timezone(offset if sign == "+" else -offset)
+def _iso_reader(python: Any, pattern: str) -> Callable[[str], Any]:
+    """Return what reads the usual ones of the forms that `fromisoformat` takes."""
+    form = re.compile(pattern, re.ASCII)
 
+    def read(text: str) -> Any:
+        plain = re.sub(r" (?=[Zz+-])", "", text).upper()  # "12:30 +01:00", as databases write it
+        return python.fromisoformat(plain) if form.fullmatch(text) else None
 
-def _clock(groups: tuple[str | None, ...]) -> dt.time:
-    parts, zone = groups[:3], groups[4:]
-    hour, minute, second = (int(part or 0) for part in parts)
-    return dt.time(hour, minute, second, int((groups[3] or "").ljust(6, "0")), _zone(zone))
-
-
-def _date(text: str) -> dt.date | None:
-    found = _DATE_ONLY.fullmatch(text)
-    return dt.date(*map(int, found.groups())) if found else None
-
-
-def _time(text: str) -> dt.time | None:
-    found = _TIME_ONLY.fullmatch(text)
-    return _clock(found.groups()) if found else None
-
-
-def _date_time(text: str) -> dt.datetime | None:
-    found = _DATE_TIME.fullmatch(text)
-    if not found:
-        return None
-    year, month, day = map(int, found.groups()[:3])
-    return dt.datetime.combine(dt.date(year, month, day), _clock(found.groups()[3:]))
+    return read
 
 
 def _date_text(value: dt.date) -> str:
@@ -263,11 +235,14 @@ def _time_text(value: dt.time) -> str:
 
 
 DATE_TIME = made(
-    dt.datetime, _date_time, dt.datetime.isoformat, "DATETIME",
+    dt.datetime,
+    _iso_reader(dt.datetime, f"{_DATE}([Tt ]{_TIME})?"),
+    dt.datetime.isoformat,
+    "DATETIME",
     "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
-)  # fmt: skip
-DATE = made(dt.date, _date, _date_text, "DATE", "a date, as in 2026-01-31")
-TIME = made(dt.time, _time, _time_text, "TIME", "a time, as in 12:30")
+)
+DATE = made(dt.date, _iso_reader(dt.date, _DATE), _date_text, "DATE", "a date, as in 2026-01-31")
+TIME = made(dt.time, _iso_reader(dt.time, _TIME), _time_text, "TIME", "a time, as in 12:30")
 
 
 def _seconds(value: dt.timedelta) -> float:
@@ -293,15 +268,6 @@ DURATION.unit = "seconds"
 
 
 # ---- One of several ----
-
-
-def nearest(text: str, names: Iterable[str]) -> str:
-    """Return a question for the name that may be meant, or ""."""
-    import difflib
-
-    by_fold = {name.casefold(): name for name in names}
-    found = difflib.get_close_matches(text.casefold()[:100], by_fold, 1)
-    return f"; did you mean '{by_fold[found[0]]}'?" if found else ""
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -341,7 +307,7 @@ def choice_type(
             return texts[text]
         if not case_sensitive and text.casefold() in folded:
             return folded[text.casefold()]
-        raise Unfit(f"expected {expected}{nearest(text, choices)}")
+        raise Unfit(f"expected {expected}{suggest(text, choices)}")
 
     names = [(value, name) for name, value in choices.items()]
 

@@ -83,10 +83,10 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     `parse` and `check("values")` if too few flags are given.
     """
     if rule not in list(_LEAST):  # a list, which is no key, is refused too
-        from paddle_flags._core.types import nearest
+        from paddle_flags._core.names import suggest
 
         message = f"rule: {shown(rule)}: expected {', '.join(map(repr, _LEAST))}"
-        raise FlagArgumentError(message + nearest(str(rule), _LEAST))
+        raise FlagArgumentError(message + suggest(str(rule), _LEAST))
     members = _flags_of(flags, _LEAST[rule])
     kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from paddle_flags._core.frames import first_user_frame, frame_above, hides_internal_frames
 from paddle_flags._core.missing import importing
+from paddle_flags._core.names import suggest
 from paddle_flags._core.status import shown, to_argument, to_switch
 from paddle_flags._input.options import ENVIRONMENT
 from paddle_flags._integrations.line import Inputs
@@ -238,10 +239,9 @@ def _check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -
     """Raise TypeError for a keyword that the function doesn't have for its argument."""
     for name in given:
         if name not in known:
-            from paddle_flags._core.types import nearest
-
-            suggestion = nearest(name, known)
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{suggestion}")
+            raise TypeError(
+                f"{function}() got an unexpected keyword argument {name!r}{suggest(name, known)}"
+            )
 
 
 def _is_flag_values(source: object) -> bool:

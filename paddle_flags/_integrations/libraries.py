@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._core import flag_finders, shared_flags
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import importing
+from paddle_flags._core.names import suggest
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import queue_warning, raise_deferred, shown, to_argument
-from paddle_flags._core.types import nearest
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagNameError,
@@ -250,7 +250,7 @@ def _library_of(name: str) -> str:
         )
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
-        near = nearest(name, [*LIBRARIES, *_OTHER_NAMES])
+        near = suggest(name, [*LIBRARIES, *_OTHER_NAMES])
         message = f"bridge({shown(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
         raise FlagArgumentError(message)
     return known

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.define import define
 from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.names import suggest
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -86,11 +87,8 @@ def _level(text: str) -> int:
         level = logging.getLevelName(text)  # a name of one's own
     if isinstance(level, int):
         return level
-    from difflib import get_close_matches
-
-    near = get_close_matches(text.upper(), _NAMES, 1, 0.5)
-    meant = f"; did you mean '{near[0]}'?" if near else ""
-    message = f"{text!r:.60}: expected a level, such as {', '.join(_NAMES)} or a number{meant}"
+    expected = f"a level, such as {', '.join(_NAMES)} or a number{suggest(text, _NAMES)}"
+    message = f"{text!r:.60}: expected {expected}"
     raise ValueError(message)
 
 

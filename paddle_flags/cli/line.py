@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._completion.flags import awaits_value, is_flag, is_known
+from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS
-from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,7 +60,7 @@ class Line:
             if name == "--undefok":
                 return
             if name.startswith("--") and not is_known(name):
-                near = nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
+                near = find_nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
                 if near in parser.own_options:
                     raise errors.FlagArgumentError(f"no such option {name}; did you mean {near}?")
 

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from paddle_flags._core.names import find_nearest
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
         name = token.partition("=")[0]
         if not token.startswith("-"):
             self.error(f"unexpected argument {token or repr(token)}")
-        near = nearest(name, self.known_options())
+        near = find_nearest(name, self.known_options())
         suggestion = f"; did you mean {near}?" if near else ""
         self.error(f"no such option {name}{suggestion or self.advice}")
 
@@ -113,7 +113,7 @@ class Parser(argparse.ArgumentParser):
         return options, []
 
     def _refuse_command(self, name: str) -> NoReturn:
-        near = nearest(name, self.commands)
+        near = find_nearest(name, self.commands)
         expected = (
             f"did you mean {near}?" if near else f"expected one of {', '.join(self.commands)}"
         )
@@ -166,7 +166,7 @@ def one_of(choices: Collection[str]) -> Callable[[str], str]:
     def check(text: str) -> str:
         if text in choices:
             return text
-        near = nearest(text, choices)
+        near = find_nearest(text, choices)
         suggestion = f"; did you mean {near}?" if near else ""
         message = f"'{text}': expected one of {', '.join(choices)}{suggestion}"
         raise argparse.ArgumentTypeError(message)

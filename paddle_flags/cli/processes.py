@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import suggest
 from paddle_flags._core.status import shown
 from paddle_flags.cli.foreign import Report, Table
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import EXPECTED
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._errors import LiveConnectionError
@@ -38,7 +38,7 @@ def address_of_process(text: str) -> str:
         if not is_path:
             message += "; no process of yours with this name serves its flags"
         raise FlagArgumentError(message)
-    near = suggestion(text, _names_of_processes())
+    near = suggest(text, _names_of_processes())
     message = f"{shown(text)}: no process of yours with this name serves its flags{near}"
     raise LiveConnectionError(message)
 

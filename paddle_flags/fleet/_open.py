@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from paddle_flags._core.names import suggest
 from paddle_flags._core.status import shown
-from paddle_flags._core.types import nearest
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.fleet._store import FleetError, Store
 
@@ -116,7 +116,7 @@ def _host(text: str, shown: str) -> tuple[str, int | None]:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    return f"{nearest(name, known) or ';'} expected one of {', '.join(sorted(known))}"
+    return f"{suggest(name, known) or ';'} expected one of {', '.join(sorted(known))}"
 
 
 def is_address(url: str | Store) -> TypeIs[str]:

@@ -8,9 +8,9 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from paddle_flags._core.names import find_nearest
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser, one_of, switch, value
-from paddle_flags.cli.suggestions import nearest
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
@@ -173,7 +173,7 @@ def run(words: Sequence[str], program: str) -> int:
         return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
     parser = new_parser(program)
     if words and not words[0].startswith("-") and not os.path.exists(words[0]):
-        near = nearest(words[0], COMMANDS)
+        near = find_nearest(words[0], COMMANDS)
         if near:
             parser.error(f"no such file or command {words[0]}; did you mean {near}?")
     return main(parser, parser.parse_args(words))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core import names
 from paddle_flags._core.missing import importing
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _suggest_of_many(name: str, known: Collection[str]) -> str | None:
 def suggest(name: str, known: Collection[str]) -> str:
     """Return "; did you mean 'x'?" if a known name is near, else ""."""
     if len(known) <= _FEW:
-        return suggestion(name, known)
+        return names.suggest(name, known)
     found = _suggest_of_many(name, known)
     return f"; did you mean '{found}'?" if found else ""
 
