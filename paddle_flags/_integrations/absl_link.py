@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
@@ -50,8 +51,7 @@ class Link:
 
     def join(self) -> None:
         """Let absl's flag use the value of ours."""
-        members = {name: vars(Bridged)[name] for name in _MEMBERS}
-        members.update(link=self, __module__=self.kind.__module__)
+        members = {**_MEMBERS, "link": self, "__module__": self.kind.__module__}
         # One base, as Python changes the class of an object only among classes of one layout.
         self.theirs.__class__ = type(self.kind.__name__, (self.kind,), members)
         for validator in self.theirs.validators:
@@ -105,7 +105,7 @@ class Link:
     def set(self, value: Any) -> None:
         """Set both values."""
         if self.given is None:
-            with _RaisesAbslErrors():
+            with raises_absl_errors():
                 self._assign(value)
             self._seen = self.ours.value
         self._store(value)
@@ -160,14 +160,14 @@ class Link:
         It sets no value again that is the same as before.
         """
         if not self.theirs.__dict__["present"] and self.ours.source == "argv" and self.alone:
-            with _RaisesAbslErrors():
+            with raises_absl_errors():
                 self._restore(self.ours.value)
 
     def repin(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
-            with _RaisesAbslErrors():
+            with raises_absl_errors():
                 assign([(self.ours, value)], _where(), source=lib.PD_SOURCE_RUNTIME)
             self.forget()
 
@@ -185,7 +185,7 @@ class Link:
 
     def reset(self) -> None:
         """Drop all values but the default."""
-        with suppress(flags.IllegalFlagValueError), _RaisesAbslErrors():
+        with suppress(flags.IllegalFlagValueError), raises_absl_errors():
             self.ours.reset()
         self.forget()
 
@@ -221,26 +221,23 @@ def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
     return flag.type, flag.items, flag.module, flag.file, flag.line
 
 
-class _RaisesAbslErrors:
-    """absl sets a value: what our registry refuses is an error of absl's."""
-
-    def __enter__(self) -> None:
-        self._before = state.inside
-        state.inside = True
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        state.inside = self._before
-        if isinstance(error, FlagError):
-            raise flags.IllegalFlagValueError(str(error)) from error
-
-
-raises_absl_errors = _RaisesAbslErrors
+@contextmanager
+def raises_absl_errors() -> Iterator[None]:
+    """While absl sets a value, what our registry refuses is an error of absl's."""
+    before, state.inside = state.inside, True
+    try:
+        yield
+    except FlagError as error:
+        raise flags.IllegalFlagValueError(str(error)) from error
+    finally:
+        state.inside = before
 
 
 def absl_caller() -> FrameType:
     """Return the frame of the code that called absl."""
     frame: FrameType | None = sys._getframe()
-    while frame and _is_between(str(frame.f_globals.get("__name__"))):
+    between = ("paddle_flags.", "absl.", "contextlib")
+    while frame and str(frame.f_globals.get("__name__")).startswith(between):
         frame = frame.f_back
     return frame or native_frame()
 
@@ -248,10 +245,6 @@ def absl_caller() -> FrameType:
 def _where() -> tuple[str, int]:
     frame = absl_caller()
     return frame.f_code.co_filename, frame.f_lineno
-
-
-def _is_between(name: str) -> bool:
-    return name.startswith(("paddle_flags.", "absl.")) or name == "contextlib"
 
 
 class TheirLink(Link):
@@ -281,7 +274,7 @@ class TheirLink(Link):
         """Take what a command line gives, as absl's parser reads it."""
         if not reading(self):
             self._remember()
-            with _FromArgv():
+            with _from_argv():
                 parse(argument)
                 self.set(self.get())  # a list may have grown in place
             self.alone = True
@@ -300,7 +293,7 @@ class TheirLink(Link):
     def set_default(self) -> None:
         """Give our flag the default that absl's has now."""
         self._default = self.to_ours(self.theirs.default)
-        with _RaisesAbslErrors():
+        with raises_absl_errors():
             self.ours.set_default(self._default)
         self.forget()
 
@@ -321,21 +314,18 @@ class OurLink(Link):
             self.theirs.__dict__["_value"] = argument
         else:
             self._remember()
-            with _FromArgv(), _RaisesAbslErrors():
-                self._set_text(argument)
+            with _from_argv(), raises_absl_errors():
+                if isinstance(argument, str):
+                    set_texts([(self.ours.name, argument)])
+                else:
+                    self.set(argument)
             self.alone = True
             self.forget()
         self.theirs.__dict__["present"] += 1
 
-    def _set_text(self, argument: Any) -> None:
-        if not isinstance(argument, str):
-            self.set(argument)
-            return
-        set_texts([(self.ours.name, argument)])
-
     def set_default(self, value: Any) -> None:
         """Give our flag another default."""
-        with _RaisesAbslErrors():
+        with raises_absl_errors():
             if isinstance(value, str) and self.ours.type != "string":
                 err = new_error()
                 check_call(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
@@ -344,13 +334,13 @@ class OurLink(Link):
         self.forget()
 
 
-class _FromArgv:
+@contextmanager
+def _from_argv() -> Iterator[None]:
     """What absl parses outside of a command line comes from one all the same."""
-
-    def __enter__(self) -> None:
-        state.source = lib.PD_SOURCE_ARGV
-
-    def __exit__(self, *exception: object) -> None:
+    state.source = lib.PD_SOURCE_ARGV
+    try:
+        yield
+    finally:
         state.source = lib.PD_SOURCE_RUNTIME
 
 
@@ -483,16 +473,8 @@ class Bridged:
         return made
 
 
-_MEMBERS = (
-    "__setattr__",
-    "value",
-    "present",
-    "using_default_value",
-    "validators",
-    "parse",
-    "serialize",
-    "_create_xml_dom_element",
-    "unparse",
-    "_set_default",
-    "__deepcopy__",
-)
+_MEMBERS = {
+    name: member
+    for name, member in vars(Bridged).items()
+    if isinstance(member, (FunctionType, property))
+}

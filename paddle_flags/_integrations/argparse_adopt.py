@@ -31,29 +31,19 @@ if TYPE_CHECKING:
     from paddle_flags._integrations.line import Inputs
 
 
-def _classes() -> dict[type, str]:
-    """Return the names of argparse's own actions, whose classes are private."""
-    parser = argparse.ArgumentParser(add_help=False)
-    made: dict[type, str] = {}
-    for name, known in _ACTIONS.items():
-        made[type(parser.add_argument(f"--{name}", action=name, **known))] = name
-    made[argparse.BooleanOptionalAction] = "boolean_optional"
-    return made
-
-
-_ACTIONS: dict[str, dict[str, Any]] = {
-    "store": {},
-    "store_const": {"const": 1},
-    "store_true": {},
-    "store_false": {},
-    "append": {},
-    "append_const": {"const": 1},
-    "extend": {},
-    "count": {},
-    "help": {},
-    "version": {"version": "1"},
+_KINDS: dict[type[argparse.Action], str] = {
+    argparse._StoreAction: "store",
+    argparse._StoreConstAction: "store_const",
+    argparse._StoreTrueAction: "store_true",
+    argparse._StoreFalseAction: "store_false",
+    argparse._AppendAction: "append",
+    argparse._AppendConstAction: "append_const",
+    argparse._ExtendAction: "extend",
+    argparse._CountAction: "count",
+    argparse._HelpAction: "help",
+    argparse._VersionAction: "version",
+    argparse.BooleanOptionalAction: "boolean_optional",
 }
-_KINDS = _classes()
 _SWITCHES = {"store_true", "store_false", "boolean_optional"}
 _LISTS = {"append", "append_const", "extend"}
 _PLAIN: dict[Any, str] = {None: "string", str: "string", int: "int64", float: "double"}
@@ -112,6 +102,8 @@ class Adopted:
         self.spellings = [each for action in actions for each in action.option_strings]
         self.required = [action for action in actions if action.required]
         self._types: list[Any] = [action.type for action in actions]
+        self._type: Any = next((kind for kind in self._types if kind is not None), None)
+        self._type_name = getattr(self._type, "__name__", repr(self._type))
         self._default = self._value(self._plain_default())
         self.flag: Flag[Any]
 
@@ -123,7 +115,7 @@ class Adopted:
         if self._kind == "count":
             lowest = 0
         known: dict[str, Any] = {
-            "items": self._flag_item() if self._kind == "list" else None,
+            "items": self._item.replace("custom", "string") if self._kind == "list" else None,
             "min": lowest,
             "max": highest,
             "choices": choices,
@@ -152,9 +144,6 @@ class Adopted:
         with suppress(UndefinedFlagError):
             return _meaning(self.flag) == self._meaning
         return False
-
-    def _flag_item(self) -> str:
-        return "string" if self._custom else self._item
 
     def _aliases(self) -> list[str]:
         """Return the other long names; those of options that store a constant mean more."""
@@ -192,18 +181,13 @@ class Adopted:
     def _value(self, value: Any) -> Any:
         """Return a value of the namespace as one of the flag; None, as nothing."""
         if value is None or value is argparse.SUPPRESS:
-            return {"bool": False, "list": (), "count": 0}.get(self._kind) or self._empty()
+            return {"bool": False, "list": ()}.get(self._kind, _EMPTY.get(self._item, ""))
         if self._kind == "bool":
             return bool(value)
         if self._kind == "list":
             several = value if isinstance(value, (list, tuple)) else [value]
             return tuple(self._scalar(each) for each in several)
         return self._scalar(value)
-
-    def _empty(self) -> Any:
-        if self._kind in ("bool", "list"):
-            return False if self._kind == "bool" else ()
-        return _EMPTY.get(self._item, "")
 
     def _scalar(self, value: Any) -> Any:
         if isinstance(value, _Pair):
@@ -223,13 +207,9 @@ class Adopted:
         texts = [str(member), str(member.value), member.name]
         for text in texts:
             with suppress(ValueError, TypeError, KeyError, argparse.ArgumentTypeError):
-                if self._made_by_type(text) is member:
+                if self._type(text) is member:
                     return text
         return texts[0]
-
-    def _made_by_type(self, text: str) -> Any:
-        convert: Any = next(kind for kind in self._types if kind is not None)
-        return convert(text)
 
     def _limits(self) -> tuple[Any, Any, list[Any], Callable[[Any], None] | None]:
         """Return range and choices, or a function that checks what those cannot say."""
@@ -290,14 +270,12 @@ class Adopted:
     def _convert(self, value: Any) -> Any:
         if not self._custom:
             return value
-        convert = next(kind for kind in self._types if kind is not None)
         try:
-            made = self._made_by_type(value)
+            made = self._type(value)
         except argparse.ArgumentTypeError as error:
             raise ValueError(str(error)) from None
         except (TypeError, ValueError):
-            message = f"expected a value for {getattr(convert, '__name__', repr(convert))}()"
-            raise ValueError(message) from None
+            raise ValueError(f"expected a value for {self._type_name}()") from None
         choices = self._first.choices
         if choices is not None and made not in choices:
             raise ValueError(f"expected one of {', '.join(map(str, choices))}")
@@ -351,13 +329,11 @@ class Adopted:
         default = self._parser.get_default(self.dest)
         if default is argparse.SUPPRESS:
             return
-        convert = next((kind for kind in self._types if kind is not None), None)
-        if isinstance(default, str) and convert is not None:
+        if isinstance(default, str) and self._type is not None:
             try:
-                default = convert(default)
+                default = self._type(default)
             except (TypeError, ValueError, argparse.ArgumentTypeError):
-                name = getattr(convert, "__name__", repr(convert))
-                message = f"invalid {name} value: {default!r}"
+                message = f"invalid {self._type_name} value: {default!r}"
                 raise argparse.ArgumentError(self._first, message) from None
         setattr(result, self.dest, default)
 

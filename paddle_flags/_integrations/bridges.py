@@ -225,10 +225,19 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
     source: Any = sources[0] if len(sources) == 1 else None
     if isinstance(source, argparse.ArgumentParser):
         _check_keywords("bridge", options, ("namespace", "replace", "config", *ENVIRONMENT))
-        return _bridge_parser(source, **options)
+        namespace, replace = options.pop("namespace", ""), options.pop("replace", False)
+        inputs = Inputs(**options)
+        to_argument("namespace", namespace)
+        to_switch("replace", replace)
+        from paddle_flags._integrations.argparse_adopt import adopt
+
+        frame = first_user_frame(frame_above(1))
+        return adopt(source, inputs, frame, namespace=namespace, replace=replace)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
         _check_keywords("bridge", options, ("config", *ENVIRONMENT))
-        return _bridge_absl(source, **options)
+        from paddle_flags._integrations import absl_flags
+
+        return absl_flags.bridge(source, Inputs(**options))
     _check_keywords("bridge", options, ("namespace",))
     from paddle_flags._integrations.libraries import bridge_libraries
 
@@ -250,32 +259,3 @@ def _is_flag_values(source: object) -> bool:
     from absl.flags import FlagValues
 
     return isinstance(source, FlagValues)
-
-
-def _bridge_parser(
-    parser: argparse.ArgumentParser,
-    *,
-    namespace: str = "",
-    replace: bool = False,
-    config: Path | Sequence[Path] | None = None,
-    **environment: Unpack[Environment],
-) -> dict[str, str]:
-    inputs = Inputs(config, **environment)
-    to_argument("namespace", namespace)
-    from paddle_flags._integrations.argparse_adopt import adopt
-
-    frame = first_user_frame(frame_above(2))
-    switch = to_switch("replace", replace)
-    return adopt(parser, inputs, frame, namespace=namespace, replace=switch)
-
-
-def _bridge_absl(
-    values: FlagValues,
-    *,
-    config: Path | Sequence[Path] | None = None,
-    **environment: Unpack[Environment],
-) -> dict[str, str]:
-    inputs = Inputs(config, **environment)
-    from paddle_flags._integrations import absl_flags
-
-    return absl_flags.bridge(values, inputs)

@@ -111,7 +111,9 @@ def add(command: click.Command, only: Only, inputs: Inputs) -> None:
     members = _options(only)
     renewed = {option.flag.name for option in members}
     params = command.params
-    params[:] = [param for param in params if not _is_old(param, renewed)]
+    old = [each for each in params if isinstance(each, FlagOption)]
+    old = [each for each in old if each.flag in renewed or each.flag not in FLAGS]
+    params[:] = [each for each in params if each not in old]
     params.extend(_made(members, params))
     callback = command.callback
     command.callback = _setting(callback or (lambda **_: None), inputs)
@@ -129,11 +131,6 @@ def decorate(function: Callable[..., Any], only: Only, inputs: Inputs) -> Callab
 
 def _options(only: Only) -> list[Option]:
     return [option for group in options(patterns(only)).values() for option in group]
-
-
-def _is_old(param: Any, renewed: set[str]) -> bool:
-    is_own = isinstance(param, FlagOption)
-    return is_own and (param.flag in renewed or param.flag not in FLAGS)
 
 
 def _made(members: list[Option], params: list[Any]) -> list[FlagOption]:

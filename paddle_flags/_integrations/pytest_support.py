@@ -9,6 +9,7 @@ import pytest
 
 from paddle_flags._core.assign import assign
 from paddle_flags._core.names import normalize_name
+from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import FLAGS, all_flags, by_flag, for_each
 from paddle_flags._core.status import ErrorList, check_call, new_error, to_bytes, to_text
 from paddle_flags._integrations.pytest_leaks import Watch, leaves
@@ -19,7 +20,7 @@ from paddle_flags.errors import FlagError
 from paddle_flags.testing import FlagChangedWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from paddle_flags._core.flag import Flag
     from paddle_flags._core.registry import Registry
@@ -62,9 +63,11 @@ class Session:
         lib.pd_pending_check(found.pointer, ffi.NULL)
         messages = [str(error) for error in found.exceptions()]
         unclaimed: dict[str, tuple[str, str]] = {}
-        for name, place, number in _pending():
+        for info in iter_pending():
+            name = to_text(info.name)
+            place = to_text(info.origin.place) if info.origin.place else ""
             if place in (OPTION, self._ini) and normalize_name(name) not in _defined:
-                about = f"{place}:{number}: --{name}: "
+                about = f"{place}:{info.origin.line}: --{name}: "
                 message = next((each for each in messages if each.startswith(about)), "")
                 unclaimed[name] = place, message or f"{about}the flag is not defined"
         return unclaimed
@@ -97,16 +100,6 @@ class Session:
         for place, message in self._problems.values():
             kind = "error" if place == OPTION else "warning"
             terminalreporter.write_line(f"{kind}: {message}", red=kind == "error")
-
-
-def _pending() -> Iterator[tuple[str, str, int]]:
-    """Yield name and place of each pending value."""
-    info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
-    index = 0
-    while lib.pd_pending_get(index, info, ffi.NULL) == lib.PD_OK:
-        place = to_text(info.origin.place) if info.origin.place else ""
-        yield to_text(info.name), place, info.origin.line
-        index += 1
 
 
 # ---- One test ----
