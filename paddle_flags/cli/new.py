@@ -51,11 +51,7 @@ def add(main_parser: Parser) -> None:
         + "".join(f"  {name:<10}{each.about}\n" for name, each in LANGUAGES.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_arguments(parser)
     parser.set_defaults(act=lambda options: _write(parser, options))
-
-
-def _add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "name", metavar="NAME", type=check_name, help="the name of the project, such as my_plugin"
     )

@@ -160,6 +160,20 @@ def values(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
     return value(metavar, f"{text}; may be repeated", **more)
 
 
+def whole(
+    expected: str = "a whole number", least: int = 0, most: int = 10**18 - 1
+) -> Callable[[str], int]:
+    """Return the type of an argument that is a whole number; the most that fits is int64's."""
+
+    def check(text: str) -> int:
+        is_short = text.isascii() and text.isdigit() and len(text) <= 18
+        if is_short and least <= int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"'{text}': expected {expected}")
+
+    return check
+
+
 def one_of(choices: Collection[str]) -> Callable[[str], str]:
     """Return the type of an argument; an error names the nearest of the choices."""
 

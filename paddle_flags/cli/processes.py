@@ -64,15 +64,15 @@ def list_processes(options: argparse.Namespace) -> Report:
     if options.all_users and getattr(os, "geteuid", lambda: 1)() != 0:
         raise FlagArgumentError("--all-users: only root may ask the processes of others")
     found = find_processes(all_users=options.all_users)
-    rows = [_row_of(each) for each in found if each.process]
+    rows = [
+        {**each.process, "user": _user_name(each.owner), "socket": each.path}
+        for each in found
+        if each.process
+    ]
     parts = [_processes_table(rows)] if rows else []
     remarks = [] if rows or options.json else ["no process of yours serves its flags"]
     remarks += [f"left out: {each.path}: {each.problem}" for each in found if each.problem]
     return Report({"processes": rows}, parts, remarks)
-
-
-def _row_of(found: Found) -> dict[str, Any]:
-    return {**found.process, "user": _user_name(found.owner), "socket": found.path}
 
 
 def _user_name(uid: int | None) -> str:

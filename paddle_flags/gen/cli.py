@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import os
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core.names import find_nearest
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, one_of, switch, value
+from paddle_flags.cli.parser import Parser, one_of, switch, value, whole
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
@@ -19,19 +18,10 @@ from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
 STAGES = ("read", "normal", "files")
-
-
-def _languages(text: str) -> list[str]:
-    return [one_of(LANGUAGES)(each) for each in text.split(",")]
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected a number above 0")
-    return int(text)
 
 
 _OPTIONS = {
@@ -41,7 +31,7 @@ _OPTIONS = {
     "--lang": value(
         "LANG,...",
         f"what to generate: {', '.join(LANGUAGES)}; all by default",
-        type=_languages,
+        type=lambda text: [one_of(LANGUAGES)(each) for each in text.split(",")],
         default=list(LANGUAGES),
     ),
     "--compat": value("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
@@ -50,7 +40,7 @@ _OPTIONS = {
     "--split": value(
         "N",
         "about how many flags go into one C source; %(default)s by default",
-        type=_positive,
+        type=whole("a number above 0", least=1),
         default=SPLIT,
     ),
 }
@@ -71,13 +61,6 @@ _OTHER_USES = {
         type=one_of(FILES),
     ),
 }
-
-
-def add_arguments(parser: Parser) -> None:
-    """Add the arguments of `gen FILE`."""
-    parser.add_argument("file", nargs="?", help="flags.yaml")
-    parser.add_options(_OPTIONS)
-    parser.add_options(_OTHER_USES, exclusive=True)
 
 
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -156,7 +139,9 @@ def new_parser(program: str) -> Parser:
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
         " writes the file from a plugin, a program with --helpxml or an argparse parser.",
     )
-    add_arguments(parser)
+    parser.add_argument("file", nargs="?", help="flags.yaml")
+    parser.add_options(_OPTIONS)
+    parser.add_options(_OTHER_USES, exclusive=True)
     return parser
 
 

@@ -70,11 +70,9 @@ def to_json(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
         "name": new.name,
         "versions": [old.version, new.version],
         "breaking": any(each.breaks for each in differences),
-        "differences": [_data(each) for each in _worst_first(differences)],
+        "differences": [
+            {**vars(each), "place": str(each.place) if each.place else None}
+            for each in _worst_first(differences)
+        ],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
-
-def _data(each: Difference) -> dict[str, object]:
-    data: dict[str, object] = dict(vars(each))
-    return data | {"place": str(each.place) if each.place else None}

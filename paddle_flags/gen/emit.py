@@ -143,6 +143,10 @@ def to_yaml(tree: Mapping) -> str:
         tag = yaml.resolver.resolve(ruamel.yaml.nodes.ScalarNode, node, (True, False))
         return to.represent_scalar(tag, str(node))
 
+    def sequence(to: Any, node: Sequence) -> Any:
+        is_flat = not any(isinstance(each, Mapping) for each in node)
+        return to.represent_sequence(_TAGS + "seq", node, is_flat)
+
     yaml = ruamel.yaml.YAML(pure=True)  # libyaml lays it out in another way
     yaml.Representer = Representer
     yaml.width = 2**30
@@ -152,15 +156,11 @@ def to_yaml(tree: Mapping) -> str:
     represent = yaml.representer.add_representer
     represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _style(key)))
     represent(Scalar, scalar)
-    represent(Sequence, lambda to, node: to.represent_sequence(_TAGS + "seq", node, _is_flat(node)))
+    represent(Sequence, sequence)
     represent(Mapping, lambda to, node: to.represent_mapping(_TAGS + "map", node, flow_style=False))
     text = io.StringIO()
     yaml.dump(tree, text)
     return text.getvalue()
-
-
-def _is_flat(node: Sequence) -> bool:
-    return not any(isinstance(each, Mapping) for each in node)
 
 
 def _is_visible(node: Node) -> bool:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,8 +185,8 @@ def _environment(templates: str | None) -> Any:
         "c_type": c_type,
         "python_type": python_type,
         "py": repr,
-        "json": _json,
-        "qualified": _qualified,
+        "json": partial(json.dumps, ensure_ascii=False),
+        "qualified": lambda kind, prefix: re.sub(r"\b(?=[a-z])", prefix, kind),
         "text": to_text,
         "docstring": _docstring,
         "flagfile": to_flagfile,
@@ -226,14 +227,6 @@ def _categories(living: list[View]) -> list[tuple[str, list[View]]]:
     for view in living:
         found.setdefault(view.flag.category, []).append(view)
     return list(found.items())
-
-
-def _qualified(kind: str, prefix: str) -> str:
-    return re.sub(r"\b(?=[a-z])", prefix, kind) if prefix else kind
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 def _docstring(text: str, indent: int) -> str:

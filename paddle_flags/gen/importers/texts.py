@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddle_flags.gen.model import FLOATING, INTEGERS
-from paddle_flags.gen.values import quantity
-
-if TYPE_CHECKING:
-    from fractions import Fraction
+from paddle_flags.gen.values import counted
 
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _BOOLS = {"true": True, "false": False, "1": True, "0": False}
@@ -19,9 +16,9 @@ def from_text(text: str, kind: str, unit: str | None = None) -> Any:
     """Return the value of a scalar; other text is returned unchanged."""
     if kind == "bool":
         return _BOOLS.get(text, text)
-    counted = quantity(text, unit) if unit else None
-    if counted is not None:
-        return _counted(counted, kind)
+    number = counted(text, kind, unit) if unit else text
+    if number is not text:
+        return number
     if kind in INTEGERS and _INTEGER.fullmatch(text):
         return int(text, 16 if "x" in text.lower() else 10)
     if kind in FLOATING:
@@ -30,12 +27,6 @@ def from_text(text: str, kind: str, unit: str | None = None) -> Any:
         except (ValueError, OverflowError):
             return text
     return text
-
-
-def _counted(counted: Fraction, kind: str) -> Any:
-    if kind in FLOATING:
-        return float(counted)
-    return int(counted) if counted.denominator == 1 else str(counted)
 
 
 _ADVICE = re.compile(r"(.*); use --([A-Za-z_][A-Za-z0-9_]*)", re.DOTALL)
