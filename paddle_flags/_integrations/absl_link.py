@@ -272,7 +272,7 @@ class TheirLink(Link):
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, as absl's parser reads it."""
-        if not reading(self):
+        if not is_reading(self):
             self._remember()
             with _from_argv():
                 parse(argument)
@@ -309,7 +309,7 @@ class OurLink(Link):
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, which our registry reads."""
-        if reading(self):
+        if is_reading(self):
             self.given = [*(self.given or ()), argument]
             self.theirs.__dict__["_value"] = argument
         else:
@@ -344,14 +344,14 @@ def _from_argv() -> Iterator[None]:
         state.source = lib.PD_SOURCE_RUNTIME
 
 
-def reading(link: Link) -> bool:
+def is_reading(link: Link) -> bool:
     """Return whether the FlagValues of a link are reading a command line."""
     return bool(type(link.values).bridge.reading)
 
 
-def _counting(link: Link) -> bool:
+def _is_counting(link: Link) -> bool:
     """Return whether absl is counting what it parses."""
-    return reading(link) or bool(state.source == lib.PD_SOURCE_ARGV)
+    return is_reading(link) or bool(state.source == lib.PD_SOURCE_ARGV)
 
 
 # ---- absl's flags ----
@@ -384,7 +384,7 @@ class Bridged:
     def present(self) -> int:
         """How often the command line has given the flag; 1 if a variable or a file gives it."""
         given = self.link.ours.source in ("argv", "environment", "file", "fleet")
-        return self.__dict__["present"] or int(given and not _counting(self.link))
+        return self.__dict__["present"] or int(given and not _is_counting(self.link))
 
     @present.setter
     def present(self, count: int) -> None:

@@ -16,7 +16,7 @@ from paddle_flags._core.validators import add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     bridge_of,
-    mark_adopted,
+    note_option_flag,
     sub_parsers_left_out,
 )
 from paddle_flags._report.facts import argument_text
@@ -84,7 +84,7 @@ class _Typed:
         return _Pair(text, self._convert(text))
 
 
-class Adopted:
+class OptionFlag:
     """A flag that stands for a dest of a parser."""
 
     def __init__(
@@ -139,7 +139,7 @@ class Adopted:
         self._add_checks(check)
 
     @property
-    def stands(self) -> bool:
+    def is_current(self) -> bool:
         """Whether the flag is still the one that was defined for the options."""
         with suppress(UndefinedFlagError):
             return _meaning(self.flag) == self._meaning
@@ -425,7 +425,7 @@ def _categories(parser: argparse.ArgumentParser) -> dict[str, str]:
     }
 
 
-def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> None:
+def _add_groups(parser: argparse.ArgumentParser, made: dict[str, OptionFlag]) -> None:
     """Make mutually exclusive groups rules of the registry."""
     for group in parser._mutually_exclusive_groups:
         dests = {action.dest for action in group._group_actions}
@@ -448,20 +448,20 @@ def adopt(
     bridge.inputs.update(inputs)
     categories = _categories(parser)
     left_out: dict[str, str] = {}
-    made: dict[str, Adopted] = {}
+    made: dict[str, OptionFlag] = {}
     for dest, actions in _by_dest(parser).items():
-        if dest in bridge.adopted or bridge.is_own(actions[0]):
+        if dest in bridge.option_flags or bridge.is_own(actions[0]):
             continue
         adopted = None
         try:
-            adopted = Adopted(parser, actions, namespace)
+            adopted = OptionFlag(parser, actions, namespace)
             adopted.define(frame, categories.get(dest, ""), replace=replace)
         except (_Unfit, FlagError) as error:
             if isinstance(error, FlagConflictError) and adopted and adopted.name in FLAGS:
                 raise
             left_out[dest] = str(error)
             continue
-        made[dest] = bridge.adopted[dest] = adopted
-        mark_adopted(adopted)
+        made[dest] = bridge.option_flags[dest] = adopted
+        note_option_flag(adopted)
     _add_groups(parser, made)
     return {**left_out, **sub_parsers_left_out(parser)}

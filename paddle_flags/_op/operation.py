@@ -303,7 +303,7 @@ class Op:
             self._raise_undefined()
         kinds = ", ".join(type(each).__name__ for each in arguments)
         lines = [
-            f"*{index}: {_shown(each.handle)}: {why}"
+            f"*{index}: {_text_with_place(each.handle)}: {why}"
             for index, (each, why) in enumerate(zip(signatures, misses))
         ]
         raise FlagTypeError(f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines))
@@ -406,7 +406,7 @@ class Op:
             check_call(lib.pd_op_check_again(each.handle, err), err)
 
 
-def _shown(handle: Any) -> str:
+def _text_with_place(handle: Any) -> str:
     info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     file = to_text(info.file).rpartition("/")[2]
     return to_text(info.signature) + (f" at {file}:{info.line}" if file else "")
