@@ -16,7 +16,7 @@ from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._core.values import REDACTED
 from paddle_flags._integrations.absl_validators import Watch, state
 from paddle_flags._integrations.absl_values import SharedList, verify
-from paddle_flags._integrations.texts import set_texts
+from paddle_flags._integrations.line import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
 

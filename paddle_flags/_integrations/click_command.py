@@ -18,9 +18,8 @@ from click.shell_completion import CompletionItem
 
 from paddle_flags._core.registry import FLAGS, find
 from paddle_flags._core.status import check_call, new_error, pop_warnings
-from paddle_flags._integrations.line import Line, find_token
+from paddle_flags._integrations.line import Line, find_token, set_texts
 from paddle_flags._integrations.options import Option, options, patterns
-from paddle_flags._integrations.texts import set_texts
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagConflictError, FlagError
 

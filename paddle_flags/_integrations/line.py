@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, cast
 from paddle_flags._completion.flags import awaits_value, is_flag
 from paddle_flags._core.lists import encode
 from paddle_flags._core.names import name_in_token
-from paddle_flags._core.registry import FLAGS
+from paddle_flags._core.registry import FLAGS, find
+from paddle_flags._core.status import check_call, new_error, to_bytes
 from paddle_flags._input.argv import read_argv
 from paddle_flags._input.options import Options
+from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -72,6 +74,19 @@ class Line:
         options = Options(config=inputs.config, allow_pending=allow_pending, **inputs.environment)
         options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
+
+
+def set_texts(texts: Sequence[tuple[str, str]]) -> None:
+    """Set flags by name, all or none, with the source of a line of which a part was read."""
+    if not texts:
+        return
+    kept = [ffi.new("char[]", to_bytes(text)) for _, text in texts]
+    items = ffi.new("pd_assignment[]", len(texts))
+    for item, (name, _), text in zip(items, texts, kept):
+        item.flag, item.text = find(name).handle, text
+    origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_ARGV})
+    err = new_error()
+    check_call(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)
 
 
 def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: bool) -> list[str]:

@@ -6,12 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from paddle_flags.gen.difference import BROKEN
+from paddle_flags.gen.diff_flag import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paddle_flags.gen.difference import Difference
+    from paddle_flags.gen.diff_flag import Difference
     from paddle_flags.gen.model import FlagSet
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#])")

@@ -132,8 +132,8 @@ class _Renderer:
         """Return the names of flags, aliases included, by their type in Python."""
         found: dict[str, list[str]] = {}
         for view in self._views:
-            old = [each.name for each in view.old_names]
-            found.setdefault(view.python_type, []).extend([view.name, *view.aliases, *old])
+            names = [view.name, *view.aliases, *view.old_names]
+            found.setdefault(view.python_type, []).extend(names)
         for each in self._set.imports:
             found.setdefault(python_type(each.type), []).append(each.name)
         return found
@@ -252,5 +252,5 @@ def _properties(all_views: list[View]) -> dict[str, Any]:
             schema = view.config_schema
             properties |= dict.fromkeys([view.name, *view.aliases], schema)
             old = {**schema, "deprecated": True}
-            properties |= {each.name: old for each in view.old_names}
+            properties |= dict.fromkeys(view.old_names, old)
     return properties

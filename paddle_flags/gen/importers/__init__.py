@@ -71,7 +71,7 @@ def _run_stages(trees: dict[str, Any]) -> None:
         name: readers_of_fields().read(name, tree, problems) for name, tree in trees.items()
     }
     problems.stop()
-    source = Source({}, reads["flags"], reads.get("flags_compat"))
+    source = Source(reads["flags"], reads.get("flags_compat"))
     check(normalize(source, problems), problems)
     problems.stop()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import FLAGS, bridge
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
-from paddle_flags.gen.importers.live import flag_of
+from paddle_flags.gen.importers.texts import flag_of
 from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Place
 from paddle_flags.gen.problems import shown, suggest
 from paddle_flags.gen.values import to_text

@@ -13,8 +13,7 @@ from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags._native import ffi, lib
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.foreign import report_foreign
-from paddle_flags.gen.importers.live import flag_of
-from paddle_flags.gen.importers.texts import advice
+from paddle_flags.gen.importers.texts import advice, flag_of
 from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Import, Place, Renamed, Retired
 
 if TYPE_CHECKING:
