@@ -60,12 +60,12 @@ def _help_of(option: Option) -> str:
     return argparse.SUPPRESS if option.hidden else option.help.replace("%", "%%")
 
 
-class _OpenLine:
+class _OpenLine(Line):
     """A command line that is being read, by a parser and perhaps its sub-parsers."""
 
     def __init__(self, args: list[str]) -> None:
+        super().__init__(len(args))
         self._args = args
-        self._line = Line(len(args))
         self._at = -1  # the token that was added last
         self.bridges: list[Bridge] = []
         self.option_flags: list[tuple[OptionFlag, Overlay]] = []
@@ -83,7 +83,7 @@ class _OpenLine:
         at = find_token(self._args, self._at + 1, spelling)
         if at is None and self._at >= 0:
             at = self._at  # one token with several letters
-        self._line.add(name, text, at)
+        self.add(name, text, at)
         if at is not None:
             self._at = at
 
@@ -91,7 +91,7 @@ class _OpenLine:
         """Add a value whose option argparse read earlier."""
         found = [find_token(self._args[::-1], 0, each) for each in spellings]
         behind = [each for each in found if each is not None]
-        self._line.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
+        self.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
 
     def split_pending(self, rest: list[str]) -> list[str]:
         """Add the tokens that may be flags defined later; return the others."""
@@ -99,19 +99,10 @@ class _OpenLine:
         others = []
         for token in rest[:end]:
             if token.startswith("--"):
-                self._line.add_token(token, find_token(self._args, 0, token.partition("=")[0]))
+                self.add_token(token, find_token(self._args, 0, token.partition("=")[0]))
             else:
                 others.append(token)
         return others + rest[end:]
-
-    @property
-    def names(self) -> set[str]:
-        """Those of the flags whose values were added."""
-        return self._line.names
-
-    def read(self, inputs: Inputs, former: list[str], *, allow_pending: bool) -> None:
-        """Set the flags, and drop values of the line before; raise FlagParseError."""
-        self._line.read(inputs, former=former, allow_pending=allow_pending)
 
 
 _lock = threading.RLock()  # held while a parser with a bridge reads: types of actions are replaced
@@ -326,7 +317,7 @@ class Bridge:
             inputs.update(bridge.inputs)
         pending = any(bridge._allow_pending for bridge in line.bridges)
         try:
-            line.read(inputs, former, allow_pending=pending)
+            line.read(inputs, former=former, allow_pending=pending)
             for each, overlay in line.option_flags:
                 each.fill(overlay, result)
         except (FlagParseError, argparse.ArgumentError) as error:
