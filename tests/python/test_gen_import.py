@@ -16,6 +16,7 @@ package("jinja2")
 from hypothesis import given, settings  # noqa: E402 - behind the look for what is needed
 from hypothesis import strategies as st  # noqa: E402
 
+import paddle_flags as pf  # noqa: E402
 from paddle_flags.gen import load  # noqa: E402
 from paddle_flags.gen.cli import run as gen  # noqa: E402
 from paddle_flags.gen.diff import compare  # noqa: E402
@@ -274,6 +275,7 @@ def test_a_parser_of_argparse_becomes_flags_and_what_it_has_more_is_told(
     assert (found["size"].items, found["size"].default) == ("int64", [1, 2])
     assert found["host"].category == "More"
     assert [(each.name, each.flag) for each in flags.aliases] == [("b", "batch_size")]
+    assert "gen_import.batch_size" not in pf.FLAGS
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags import FLAGS, bridge
+from paddle_flags import FLAGS, bridge, undefine
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.texts import flag_of
@@ -36,7 +36,11 @@ def import_parser(target: str, name: str | None, version: str) -> Found:
     path = inspect.getsourcefile(module) or module_name
     stem = re.sub(r"\W", "_", name or os.path.splitext(os.path.basename(parser.prog))[0])
     found = Found(FlagSet(stem, version, at={"": Place(path, 1, 1)}))
-    _Importer(parser, found, _places(path)).run()
+    try:
+        _Importer(parser, found, _places(path)).run()
+    finally:
+        for flag in [flag for flag in FLAGS if flag.startswith(f"{_NAMESPACE}.")]:
+            undefine(flag)
     return found
 
 
