@@ -155,7 +155,8 @@ def extension(name, sources):
         define_macros=[("Py_LIMITED_API", "0x030B0000")] if LIMITED_API else [],
         # C++20 instantiates std::string here, so an old libstdc++ is enough.
         extra_compile_args=[
-            *(["-std=c++2a", "-fno-sized-deallocation"] if cxx else []),
+            # -O1: the calls of other libraries take the time, and -O2 doubles that of the build.
+            *(["-std=c++2a", "-fno-sized-deallocation", "-O1"] if cxx else []),
             *["-fvisibility=hidden", *HARDEN],
         ],
         # nodelete: the registry may call functions of these modules at any time.

@@ -2,6 +2,7 @@
 
 import faulthandler
 import os
+import re
 import signal
 import sys
 from contextlib import suppress
@@ -54,7 +55,23 @@ def pytest_report_header():
     return [f"PD_PASSED: {len(PASSED)} tests have passed, and are left out"] if PASSED else []
 
 
+# Files all of whose tests are extended, or for a release: `-m` would leave out each test, after
+# pytest had taken seconds to rewrite the file's assertions, in each worker.
+LEFT_OUT = {"not extended": "extended|release", "not release": "release"}
+
+
+def pytest_ignore_collect(collection_path, config):
+    marks = LEFT_OUT.get(config.option.markexpr)
+    if marks is None or collection_path.suffix != ".py":
+        return None
+    text = collection_path.read_text("utf-8")
+    whole = re.search(rf"^pytestmark = \[?\s*pytest\.mark\.({marks})\b", text, re.MULTILINE)
+    return True if whole else None
+
+
 def pytest_itemcollected(item):
+    if re.search(r"[\[-]clang", item.name):  # a change is checked with one compiler
+        item.add_marker("release")
     if item.get_closest_marker("release"):
         item.add_marker("extended")
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from support import INCLUDE, ROOT, WARNINGS, run, tool
+from support import INCLUDE, LIBDIR, ROOT, WARNINGS, run, tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +55,12 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
 
 
 def library_object(factory: pytest.TempPathFactory, compiler: Sequence[str], *flags: str) -> Path:
-    """Compile the library into one object, once for all tests that have it inside."""
+    """Compile the library into one object, once for all tests that have it inside.
+
+    Without flags, that is what the static library holds.
+    """
+    if not flags:
+        return Path(LIBDIR, "libpd_flags.a")
     command, options = [tool(compiler[0]), *compiler[1:]], [*WARNINGS, f"-I{INCLUDE}", *flags]
     options += ["-std=gnu11", "-g", "-O1", "-fPIC", "-pthread"]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import support
-from packages import library_object
+from packages import library_object, once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def build_program(config: pytest.Config, source: Path, arguments: str) -> Path:
     made = config.stash.setdefault(PROGRAMS, {})
     if (source, arguments) not in made:
         directory = plugins(config)
-        out = directory.parent / f"{source.stem}-{len(made)}" / "program"
+        out = factory(config).mktemp(source.stem) / "program"
         flags = ("-pthread", *expand(arguments, directory))
         if "$LIBRARY" not in arguments:
             made[source, arguments] = support.build_program(out, source, flags=flags)
@@ -98,13 +98,14 @@ def factory(config: pytest.Config) -> pytest.TempPathFactory:
 
 
 def plugins(config: pytest.Config) -> Path:
-    """Build plugins/*.c, once in a session: the directory that they are in."""
-    if PLUGINS not in config.stash:
-        directory = factory(config).mktemp("c", numbered=True) / "plugins"
-        directory.mkdir()
+    """Build plugins/*.c, once for all workers: the directory that they are in."""
+
+    def make(directory: Path) -> None:
         for source in sorted((Path(__file__).parent / "plugins").glob("*.c")):
             found = BUILT_WITH.search(source.read_text("utf-8"))
             flags = expand(found[2], directory) if found else []
             support.build_plugin(directory / f"lib{source.stem}.so", source, flags=tuple(flags))
-        config.stash[PLUGINS] = directory
+
+    if PLUGINS not in config.stash:
+        config.stash[PLUGINS] = once(factory(config), "plugins", make)
     return config.stash[PLUGINS]

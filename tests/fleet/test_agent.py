@@ -169,6 +169,7 @@ def test_a_program_does_not_start_if_others_are_missing(agent, fleet):
     assert [each.state for each in fleet.status().members] == ["left"]
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_check_waits_for_a_program_and_compares_only_the_others(agent, process):
     made = agent("--name", "one", "--check", "3", "--", "sh", "-c", "echo started; exec sleep 60")
     two = [process(WORLD_SIZE="2", RANK=str(rank)).begin() for rank in range(2)]

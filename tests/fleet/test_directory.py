@@ -268,6 +268,7 @@ while True:
 """
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("seed", range(3))
 def test_processes_that_are_killed_leave_nothing_that_is_in_the_way(store, root, seed):
     dice = random.Random(seed)

@@ -120,6 +120,7 @@ def test_close_ends_a_request_that_a_node_does_not_answer(node, where):
             waiting.result(SOON)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_child_does_not_end_the_requests_of_its_parent(node):
     slow, url = node(TRICKLES["body"])
     store = open_store(url, timeout=1000)

@@ -62,6 +62,7 @@ def test_a_seed_always_gives_the_same_faults():
     assert schedules.plan("7", 30, faults) != schedules.plan("8", 30, faults)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_folder_is_linearizable_while_its_clients_are_killed_and_stopped(place):
     judged(schedules.run(Folder(place), "1", SECONDS, place))
 
@@ -72,6 +73,7 @@ def test_a_folder_is_linearizable_with_other_seeds(place, seed):
     judged(schedules.run(Folder(place), str(seed), 2 * SECONDS, place))
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize(
     "fault",
     ["last is stale", "append has two winners", "read loses records"],

@@ -254,6 +254,7 @@ def changed(draw: st.DrawFn) -> list[Operation]:
     return history
 
 
+@pytest.mark.release  # searches all orders
 @given(changed())
 @settings(max_examples=1500, deadline=None)
 def test_the_verdict_is_that_of_a_search_of_all_orders(history):

@@ -150,6 +150,7 @@ def test_a_lease_that_has_ended_is_taken_again(fleet, members):
     assert fleet.set({"level": 9}, wait=SOON).ok
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_stopped_member_is_named_slow_and_later_gone(fleet, members):
     one, two = members(2, ttl=6.0)
     two.stop()

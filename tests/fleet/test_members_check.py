@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from members import SOON, Failed, eventually
 
 from paddle_flags.fleet import open_store
@@ -147,6 +148,7 @@ def stages(fleet):
     return [decode(data, 0).check["stage"] for data in open_store(fleet.url).read(1)]
 
 
+@pytest.mark.extended  # takes a second or more
 def test_one_member_compares_for_all_that_come_at_the_same_time(fleet, process):
     four = [process().begin(role="trainer", rank=rank) for rank in range(4)]
     start_check(four, expect=4)

@@ -213,6 +213,7 @@ def test_a_temporary_value_that_is_over_is_not_taken_again_by_one_that_was_stopp
     assert two.ask("seen") in ([6, 1], [6], [1])  # it may have ended before it was watched
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_member_that_joins_has_a_temporary_value_until_it_ends_for_all(fleet, members, process):
     [one] = members(1)
     fleet.set({"level": 6}, duration=8.0, wait=SOON)
@@ -282,6 +283,7 @@ def test_a_member_refuses_a_value_for_a_flag_that_is_sensitive(fleet, process):
 # ---- Compaction ----
 
 
+@pytest.mark.extended  # takes a second or more
 def test_old_records_become_a_base_and_nothing_changes(fleet, members, process, monkeypatch):
     from paddle_flags.fleet import _follow
 

@@ -147,6 +147,7 @@ def test_a_sensitive_flag_keeps_the_whole_batch_from_being_written(
     one.wait_for("level.value", 4)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_an_unsafe_flag_is_mirrored_only_if_it_is_confirmed(mounted, side_car, fleet, process):
     one = process().begin(name="one")
     one.do("wipe = pf.define('wipe', 0, 'Wipe', unsafe=True, runtime=True)")
@@ -219,6 +220,7 @@ def test_the_command_mirrors_until_a_signal_and_prints_changes_and_new_problems(
     assert one.end(by) == (0, [], [])
 
 
+@pytest.mark.extended  # takes a second or more
 def test_once_makes_one_turn(mounted, source, url, command, side_car):
     mounted.write(level="3")
     assert side_car("--once").end() == (0, ["revision 1: level=3"], [])
@@ -236,6 +238,7 @@ def test_once_makes_one_turn(mounted, source, url, command, side_car):
     }
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
     tmp_path, url, mounted, command, side_car
 ):

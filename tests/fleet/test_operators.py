@@ -85,6 +85,7 @@ def test_a_flag_that_some_members_have_is_no_error(fleet, members):
     assert outcome.ok
 
 
+@pytest.mark.extended  # takes a second or more
 def test_an_alias_or_former_name_is_found_by_any_name_of_its_flag(fleet, fleet_command, members):
     one, _ = members()
     one.do(RENAMED)
@@ -130,6 +131,7 @@ def test_unsafe_flags_change_only_if_they_are_confirmed(fleet, members):
     assert one.ask("FLAGS.checks") is False
 
 
+@pytest.mark.extended  # takes a second or more
 def test_the_command_names_the_option_that_confirms(fleet, fleet_command, members):
     one, _ = members()
     one.do(UNSAFE)
@@ -162,6 +164,7 @@ def test_check_expects_a_whole_number_of_members(members):
 # ---- Members ----
 
 
+@pytest.mark.extended  # takes a second or more
 def test_members_that_left_are_told_from_those_that_died(
     fleet, fleet_command, members, monkeypatch
 ):

@@ -20,6 +20,7 @@ def judged(outcome: real_lives.Outcome) -> None:
     assert count["acknowledged"] > 2, str(outcome)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_processes_have_what_the_log_says_whatever_happens(tmp_path):
     judged(real_lives.run(Folder(tmp_path), "1", SECONDS, tmp_path))
 

@@ -116,6 +116,7 @@ sys.exit(main(sys.argv[2:]))
 """
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("skew", [30, -30, 100_000])
 def test_the_clock_of_an_operator_does_not_matter(members, url, skew):
     members(2, ttl=2.0)

@@ -329,6 +329,7 @@ def begin_anew(url, ended):
         store.close()
 
 
+@pytest.mark.extended  # takes a second or more
 def test_readers_see_old_records_or_the_base_while_others_append_and_compact(url):
     ended = threading.Event()
     jobs = [

@@ -65,6 +65,7 @@ def test_clients_that_do_not_read_are_cut_before_they_cost_much(program, client)
         each.close()
 
 
+@pytest.mark.extended  # takes a second or more
 @measured
 def test_long_answers_that_are_asked_for_at_once_cost_little(program, client):
     program.run("pf.FLAGS.greeting = 'x' * 1_000_000")
@@ -122,6 +123,7 @@ def test_rubbish_is_refused_and_others_are_answered(program, client):
     assert memory_of(program.process.pid) - before < 32 << 20
 
 
+@pytest.mark.extended  # takes a second or more
 @measured
 def test_changes_that_are_kept_cost_little(program, client):
     program.run("for i in range(900): pf.define(f'many_{i}', 'x', 'One of many', runtime=True)")
@@ -135,6 +137,7 @@ def test_changes_that_are_kept_cost_little(program, client):
     assert memory_of(program.process.pid) - before < 8 << 20
 
 
+@pytest.mark.extended  # takes a second or more
 def test_only_so_many_temporary_changes_are_on(client):
     for _ in range(1000):
         client.ask("flags.set", set={"rate": 1}, for_="1h")

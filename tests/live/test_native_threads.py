@@ -162,6 +162,7 @@ def reporting(tmp_path):
     assert process.returncode == 0
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_change_and_its_undo_outlast_reports_that_fill_the_list(reporting):
     with Client(reporting) as client:
         for number in (2, 3):

@@ -82,6 +82,7 @@ int main() {
 """
 
 
+@pytest.mark.extended  # takes a second or more
 def test_ordinary_variables_are_flags_that_initialisers_may_read_and_write(tmp_path: Path) -> None:
     sources = [
         write(tmp_path / f"{n}.cpp", t)
@@ -140,6 +141,7 @@ int main(int argc, char **argv) {
 """
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_plugin_takes_what_waits_for_it_and_gives_its_memory_back(tmp_path: Path) -> None:
     """Under AddressSanitizer a string that is lost fails the run.
 
@@ -224,6 +226,7 @@ def test_a_module_with_constant_defaults_links_and_exports_nothing_of_ours(tmp_p
     assert "text_" not in symbols
 
 
+@pytest.mark.extended  # takes a second or more
 def test_one_name_in_two_files_of_a_module_does_not_link(tmp_path: Path) -> None:
     sources = [
         write(tmp_path / f"{n}.cpp", f"namespace {n} {{ {CONSTANT.splitlines()[2]} }}")
@@ -245,6 +248,7 @@ PD__ASSIGNABLE(int32, FLAGS_level, "level", , , VALUE, "")
 """
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_a_default_that_does_not_fit_is_told_by_the_compiler_once(
     tmp_path: Path, compiler: str

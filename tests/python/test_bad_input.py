@@ -61,6 +61,7 @@ def test_many_files_are_refused_by_their_size_together(program, tmp_path):
     refuses(program, message, *words, memory=160, cwd=tmp_path)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_value_of_64_mb_arrives_whole(program, tmp_path):
     assert said(program, "long", 64_000_000, memory=256)[2] == "text: 64000000 bytes"
     word = flagfile(tmp_path / "long", b"--text=" + b"x" * 64_000_000)
@@ -89,6 +90,7 @@ def test_a_hundred_thousand_names_excuse_a_hundred_thousand_others(program, tmp_
     assert lines == ["0 arguments", "count=5", "text=", "on=false"]
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_million_values_that_wait_for_few_or_many_flags_are_bounded(program, tmp_path):
     words = ["many", 0, 1_000_000, "--later=1", "--nolater", "--later"]
     lines = said(program, "waiting", *words, memory=256)
@@ -107,6 +109,7 @@ def test_a_million_values_that_wait_for_few_or_many_flags_are_bounded(program, t
     assert values == UNTOUCHED
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_flagfile_gives_a_million_values_and_not_one_more(program, tmp_path):
     word = flagfile(tmp_path / "many", b"--on\n" * 1_000_000)
     assert said(program, "words", word, memory=384, cwd=tmp_path)[3] == "on=true"
@@ -189,6 +192,7 @@ def test_text_that_is_no_utf_8_stays_as_it_is(program, tmp_path):
     assert ended.stdout.splitlines()[2] == "text=caf\xe9\xff"
 
 
+@pytest.mark.extended  # takes a second or more
 def test_binary_garbage_is_an_error_or_changes_what_it_says(program, tmp_path):
     chance = random.Random(7)
     pieces = [b"\n", b"--", b"-", b"=", b"count", b"text", b"on", b"no", b"$'", b"'", b"\\", b"#"]

@@ -127,6 +127,7 @@ def test_the_document_shows_the_committed_results():
     assert not list(live.exceeded(of_live))
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.skipif(sys.platform != "linux", reason="flags are served on Linux")
 def test_a_process_that_serves_its_flags_can_be_attacked():
     ended = bench("bench.live", "--rounds", 1, "--seconds", 1)

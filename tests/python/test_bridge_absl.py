@@ -446,6 +446,7 @@ APP = (
 )
 
 
+@pytest.mark.extended  # takes a second or more
 def test_app_run_reads_flags_of_both(tmp_path: Any) -> None:
     script = write(tmp_path / "echo.py", APP)
 
@@ -471,6 +472,7 @@ CONFIGS = {
 }
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("kind", CONFIGS)
 def test_examples_of_ml_collections_run_with_a_line_more(tmp_path: Any, kind: str) -> None:
     place = package("ml_collections", "ml-collections").__file__ or ""

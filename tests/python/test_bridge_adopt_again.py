@@ -222,6 +222,7 @@ def mypy_options(main: Any, line: str) -> Any:
     return [each.module for each in sources], found.snapshot(), found.verbosity, found.exclude
 
 
+@pytest.mark.extended  # takes a second or more
 def test_command_lines_of_mypy_mean_the_same_with_its_options_as_flags() -> None:
     source = package("mypy.main", "mypy").__file__ or ""
     spec = importlib.util.spec_from_file_location(

@@ -280,6 +280,7 @@ def program(tmp_path: Path, line: str) -> Path:
     return write(tmp_path / "pygmentize.py", f"{source}\nsys.exit(main(sys.argv))\n")
 
 
+@pytest.mark.extended  # takes a second or more
 def test_pygmentize_takes_its_options_from_the_environment(tmp_path: Path) -> None:
     script = program(tmp_path, "__import__('paddle_flags').bridge(parser, env_prefix='PYG_')")
     code = write(tmp_path / "x.py", "x = 1\n")
@@ -295,6 +296,7 @@ def test_pygmentize_takes_its_options_from_the_environment(tmp_path: Path) -> No
     assert run(sys.executable, script, "-l", "python", "-g", check=False).returncode == 2
 
 
+@pytest.mark.extended  # takes a second or more
 def test_pygmentize_has_the_flags_of_others(tmp_path: Path) -> None:
     line = "pf = __import__('paddle_flags'); pf.define('depth', 1, 'Depth'); pf.add_options(parser)"
     script = program(tmp_path, line)

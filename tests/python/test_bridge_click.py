@@ -271,6 +271,7 @@ def test_a_missing_package_is_named(python: Any) -> None:
     )
 
 
+@pytest.mark.extended  # takes a second or more
 def test_uvicorn_has_the_flags_of_the_program(tmp_path: Any) -> None:
     package("uvicorn")
     write(

@@ -49,6 +49,7 @@ def start(tmp_path: Any) -> Any:
     return start
 
 
+@pytest.mark.extended  # takes a second or more
 def test_parse_reads_its_flags_before_typer(start: Any) -> None:
     ended = start(PARSE_FIRST, "greet", "Ann", "--threads=8", "--greeting", "Hi")
     assert ended.stdout == "Hi Ann 8 argv\n"

@@ -84,6 +84,7 @@ def _logs(monkeypatch, tmp_path):
     monkeypatch.setenv("GOOGLE_LOG_DIR", str(tmp_path))
 
 
+@pytest.mark.release  # builds copies of the library
 @pytest.mark.parametrize("first", ["ours", "theirs"])
 def test_a_python_host_and_its_plugins_keep_to_themselves(first, theirs, tmp_path):
     plugin = ROOT / "tests" / "matrix" / "plugin.c"

@@ -171,6 +171,7 @@ def test_help_lists_the_commands_and_leaves_out_their_flags(prog):
     assert "--shots" not in text
 
 
+@pytest.mark.extended  # takes a second or more
 def test_help_of_a_command_shows_its_flags_first(prog):
     text = prog("train --help").stdout
     assert text.startswith(

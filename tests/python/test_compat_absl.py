@@ -162,6 +162,7 @@ def ask(program: Path, *words: str, status: int = 0, **options: Any) -> str:
     return told.strip()
 
 
+@pytest.mark.extended  # takes a second or more
 def test_set_flag_changes_what_get_flag_returns_and_calls_on_update(program):
     assert ask(program, "set").splitlines() == [
         "1 2",
@@ -240,6 +241,7 @@ def test_a_retired_flag_may_be_given_without_effect(program):
     assert ask(program, "--noquiet", "--depth=deep", "--level=4").startswith("level=4 loud=1 ")
 
 
+@pytest.mark.extended  # takes a second or more
 def test_python_sees_and_sets_the_flags_of_a_plugin_loaded_late(tmp_path):
     source = write(
         tmp_path / "plugin.cc",

@@ -312,6 +312,7 @@ def make(path: Path, content: bytes | str | None) -> None:
         path.write_bytes(content)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_every_bad_file_is_told_as_was_agreed_on(tmp_path):
     for file_name, content in BAD.items():
         make(tmp_path / file_name, content)
@@ -413,6 +414,7 @@ def test_the_command_line_takes_configuration_files(tmp_path, plugin):
     assert "cli_level" in shown
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_file_of_many_settings_is_read(tmp_path):
     values = {f"many.of.them{i}": i for i in range(20000)}
     path = write(tmp_path / "a.json", json.dumps(values))

@@ -220,6 +220,7 @@ VALUES = {
 DEFAULTS = dict(zip(VALUES, (False, 1, 0.5, "x", ("x",), (0.5,), "")))
 
 
+@pytest.mark.extended  # takes a second or more
 @given(st.fixed_dictionaries(VALUES), st.sampled_from([".toml", ".json", ".flags"]))
 def test_what_dump_writes_is_read_back_the_same(tmp_path_factory, wanted, suffix):
     package("tomli_w")

@@ -177,6 +177,7 @@ def test_what_is_written_gives_the_same_state_again(form, state, tmp_path):
     check_way_back(form, state, tmp_path)
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("form", ["flagfile", "argv", "environment"])
 @untimed
 @given(state=states(WORDS | RAW))

@@ -49,6 +49,7 @@ patterns = st.text(alphabet="ab/*?[]!-\\", min_size=1, max_size=8).filter(
 ) | st.text(alphabet="ab*?[]!-\\", min_size=1, max_size=8)
 
 
+@pytest.mark.extended  # takes a second or more
 @AGAIN
 @given(pattern=patterns, program=st.text(alphabet="ab-]", min_size=1, max_size=5))
 def test_patterns_are_those_of_fnmatch(flag, tmp_path, pattern, program):
@@ -69,6 +70,7 @@ pieces = st.sampled_from(["\\n", "\\t", "\\r", "\\\\", "\\'", "\\x41", "\\x7", "
 texts = st.lists(pieces | st.text(alphabet='ab 18fx$#="é', max_size=3), max_size=8)
 
 
+@pytest.mark.extended  # takes a second or more
 @AGAIN
 @given(parts=texts)
 def test_quoted_values_are_those_of_bash(flag, tmp_path, parts):

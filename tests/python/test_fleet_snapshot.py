@@ -99,6 +99,7 @@ def programs(tmp_path_factory):
     }
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("host", ["linked", "own"])
 def test_the_constructors_of_a_program_see_the_values(programs, snapshot, host):
     env = snapshot(("level", 12, "4"), ("mode", 7, "best"))

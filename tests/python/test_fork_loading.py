@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 from joining import LEVEL, Maker, environment
 
 # The children load the plugin, too. The first call imports what load_plugin needs: a child of a
@@ -42,6 +43,7 @@ print(lost)
 """
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_child_loads_plugins_whatever_other_threads_loaded_at_the_fork(tmp_path):
     plugin = Maker(tmp_path).plugin("forked", LEVEL)
     command = [sys.executable, "-c", SCRIPT, str(plugin)]

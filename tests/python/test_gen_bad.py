@@ -69,6 +69,7 @@ def test_each_circle_of_implied_values_is_told(tmp_path):
     ]
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_reader_without_libyaml_tells_the_same(monkeypatch):
     monkeypatch.setattr(tree, "PURE", True)
     told = [line for case in cases() for line in complaints(case)]
@@ -146,6 +147,7 @@ def test_a_template_that_nothing_uses_is_an_error(tmp_path, capsys):
     assert generate(words, "prog") == 0
 
 
+@pytest.mark.extended  # takes a second or more
 def test_100000_flags_are_too_many(tmp_path):
     flags = "".join(ONE.replace("level", f"level_{index}", 1) for index in range(100_000))
     path = tmp_path / "flags.yaml"
@@ -241,6 +243,7 @@ def test_the_published_schemas_are_those_of_the_reader():
         assert json.loads((package / f"{name}.schema.json").read_text("utf-8")) == schema
 
 
+@pytest.mark.extended  # takes a second or more
 def test_what_the_reader_refuses_by_its_shape_the_schema_refuses_and_nothing_good():
     by_shape, by_schema = set(), set()
     for case in cases():

@@ -71,6 +71,7 @@ def generated_plugin(place: Path, flags: str, compat: str) -> tuple[str, Path]:
     return str(path), build_plugin(place / "libmade.so", *sources, flags=("-O0", "-std=gnu11"))
 
 
+@pytest.mark.extended  # takes a second or more
 def test_what_was_generated_built_and_loaded_comes_back_equal(tmp_path):
     path, plugin = generated_plugin(tmp_path, FLAGS, COMPAT)
     back = tmp_path / "back" / "flags.yaml"
@@ -88,6 +89,7 @@ def test_what_was_generated_built_and_loaded_comes_back_equal(tmp_path):
     assert any(each.startswith(told) for each in ended.stderr.splitlines()), ended.stderr
 
 
+@pytest.mark.extended  # takes a second or more
 def test_what_a_plugin_does_not_have_is_all_that_differs(tmp_path):
     more = "  - {name: size, type: int32, default: 1, help: S, owner: us, since: 1.0.0}\nimports:"
     implies = "implies:\n  - {flag: mode, value: best, sets: {batch: 64}}\n"
@@ -102,6 +104,7 @@ def test_what_a_plugin_does_not_have_is_all_that_differs(tmp_path):
     assert len(re.findall(what, ended.stderr)) == 1
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_plugin_that_was_written_by_hand_tells_its_imports_and_functions(plugin, tmp_path):
     made = plugin("""
         static bool even(const pd_flag_entry *const *e, void *context, char *why, size_t size) {
@@ -331,6 +334,7 @@ def test_a_name_that_the_set_can_not_have_is_an_error(tmp_path, capsys):
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 
 
+@pytest.mark.extended  # takes a second or more
 @settings(max_examples=60, database=None)
 @given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=5), st.floats(allow_nan=False))
 def test_whatever_text_is_emitted_reads_back_as_it_was_or_is_told(tmp_path_factory, texts, number):

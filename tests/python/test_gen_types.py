@@ -57,7 +57,10 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize(
+    "checker",
+    [pytest.param("mypy", marks=pytest.mark.release), "pyright"],  # mypy takes 20 s
+)
 def test_type_checkers_accept_a_right_program_and_reject_each_misuse(checker, tmp_path):
     generate([str(GOOD), "-o", str(tmp_path), "--lang", "python"], "prog")
     write(tmp_path / "right.py", RIGHT + "\n")

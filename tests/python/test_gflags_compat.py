@@ -152,6 +152,7 @@ def test_the_header_compiles_without_warnings(driver, standard, tmp_path):
     run(driver, f"-std={standard}", *STRICT, *OURS, "-fsyntax-only", source)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_module_exports_its_flags_and_nothing_of_the_headers(tmp_path):
     source = write(tmp_path / "everything.cc", EVERYTHING.replace("int main", "int run"))
     out = tmp_path / "libeverything.so"

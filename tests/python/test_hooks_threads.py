@@ -401,6 +401,7 @@ def test_another_interpreter_ends_while_native_threads_set_a_flag_with_hooks(set
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.release  # takes 7 s
 @pytest.mark.parametrize("warned", [False, True])
 def test_python_ends_while_native_threads_set_a_flag_with_hooks_of_other_interpreters(
     setter, warned

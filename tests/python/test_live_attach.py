@@ -289,6 +289,7 @@ def copies(place: Path, *names: str, libraries: dict[str, Path]) -> list[Path]:
     return made
 
 
+@pytest.mark.release  # builds copies of the library
 def test_with_several_copies_the_flags_of_the_one_registry_are_read(tmp_path):
     host = build(tmp_path / "host", write(tmp_path / "host.c", LOADING), flags=("-ldl",))
     old = build_library(tmp_path / "old", [older])

@@ -315,6 +315,7 @@ def outcome(image: Image) -> str:
     return "document"
 
 
+@pytest.mark.release  # tries many changes
 @settings(max_examples=150)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 200))
 def test_any_bytes_may_be_changed(recorded: Image, seed: int, count: int) -> None:
@@ -327,6 +328,7 @@ def test_a_double_of_another_size_is_none(size):
         decode("double", bytes(size))
 
 
+@pytest.mark.release  # tries many changes
 @settings(max_examples=150)
 @example(seed=102, count=65)  # has found a type of no size
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 200))

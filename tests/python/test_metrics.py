@@ -310,6 +310,7 @@ print(registry.get_sample_value("paddle_flags_digest"))
 """
 
 
+@pytest.mark.extended  # takes a second or more
 def test_processes_with_the_same_values_have_the_same_digest():
     def of(names: str, seed: str) -> str:
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"}

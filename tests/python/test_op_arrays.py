@@ -123,6 +123,7 @@ def test_the_memory_of_an_array_is_released_after_the_call():
     assert sys.getrefcount(a) == before
 
 
+@pytest.mark.extended  # takes a second or more
 def test_the_example_compares_numpy_with_the_plugins(tmp_path):
     settings = [f"BUILD={tmp_path}", f"INCLUDE={INCLUDE}", f"LIBDIR={LIBDIR}", "CFLAGS=-O2"]
     run(tool("make"), "-C", ROOT / "examples" / "ops", f"CC={shlex.join(CC)}", *settings)

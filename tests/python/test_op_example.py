@@ -69,6 +69,7 @@ def compare(built: Path, tmp_path: Path) -> Callable[..., list[Line]]:
     return compare
 
 
+@pytest.mark.extended  # takes a second or more
 def test_each_implementation_runs_when_it_is_chosen_and_all_products_agree(
     compare: Callable[..., list[Line]],
 ) -> None:

@@ -27,6 +27,7 @@ def bring():
         pf.op(operation).remove(name)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_threads_call_while_others_bring_and_take_back():
     program = """
         import sys, threading, time

@@ -34,6 +34,7 @@ def shell(tmp_path):
     return start
 
 
+@pytest.mark.extended  # takes a second or more
 def test_without_a_stdout_nothing_is_printed_and_the_status_is_right(shell):
     assert shell("--help >&-") == (0, "", "")
     assert shell("--version >&-") == (0, "", "")
@@ -51,6 +52,7 @@ def test_without_a_stderr_the_status_tells_of_errors(shell):
     assert shell("gen --chek 2>&-", "-m paddle_flags") == (2, "", "")
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.skipif(not FULL.exists(), reason="only Linux has /dev/full")
 def test_a_full_disk_is_told_in_one_line_and_ends_with_1(shell):
     full = (1, "", "cannot write to stdout: No space left on device\n")

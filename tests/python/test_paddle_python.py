@@ -56,6 +56,7 @@ def _fresh(library: Path) -> None:
             flag.reset()
 
 
+@pytest.mark.extended  # takes a second or more
 def test_exported_flags_are_set_and_read_by_paddles_names() -> None:
     set_flags({"FLAGS_pt_check": True, "FLAGS_pt_level": 3, "FLAGS_pt_share": 1})
     assert get_flags("FLAGS_pt_level") == {"FLAGS_pt_level": 3}

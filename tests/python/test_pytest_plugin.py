@@ -39,9 +39,10 @@ def suite(tmp_path: Path) -> Run:
 
 
 def pytest_in(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in a folder with our plugin and xdist: all the installed ones take seconds."""
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += ["-p", "no:asyncio", *options]
-    environment = {**os.environ, "COLUMNS": "120"}
+    command += ["-p", "paddle_flags", "-p", "xdist", *options]
+    environment = {**os.environ, "COLUMNS": "120", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
     return subprocess.run(
         command,

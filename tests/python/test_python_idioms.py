@@ -84,6 +84,7 @@ def test_a_validator_that_could_not_be_added_is_gone(name):
     assert flag.value == 7
 
 
+@pytest.mark.extended  # takes a second or more
 def test_views_and_repr_bear_flags_that_go(name):
     end = threading.Event()
 

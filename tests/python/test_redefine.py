@@ -415,6 +415,7 @@ print(sorted(failures))
 """
 
 
+@pytest.mark.extended  # takes a second or more
 def test_readers_see_the_old_value_or_the_new_one(python):
     assert python(READERS).stdout == "[]\n"
 

@@ -107,6 +107,7 @@ def test_a_line_of_a_console_in_a_program_defines_again(tmp_path: Path):
     check([sys.executable, str(script)], WHOLE)
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_line_of_ipython_defines_again(tmp_path: Path):
     package("IPython")
     command = [

@@ -368,6 +368,7 @@ PYBIND11_MODULE(refused_extension, module) {
 """
 
 
+@pytest.mark.extended  # takes a second or more
 def test_an_extension_module_of_pybind11_that_is_refused_is_imported_and_told(plugins, tmp_path):
     headers = [f"-I{INCLUDE}", f"-isystem{package('pybind11').get_include()}"]
     code = write(tmp_path / "extension.cpp", PYBIND11)

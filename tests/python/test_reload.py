@@ -249,6 +249,7 @@ def test_a_line_that_was_refused_leaves_the_files_of_the_last(tmp_path, name):
     assert flag.value == 2
 
 
+@pytest.mark.extended  # takes a second or more
 def test_readers_on_other_threads_see_whole_reloads(tmp_path, name):
     flag = pf.define(name, 0)
     path = write(tmp_path / "a.toml", f"{name} = 1")

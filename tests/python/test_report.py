@@ -345,6 +345,7 @@ def test_full_reports_show_hidden_flags(name):
         assert name in pf.describe(form, full=True).replace("\\", "")
 
 
+@pytest.mark.release  # takes 7 s
 def test_reports_are_written_while_flags_come_and_go(plugin):
     import threading
 

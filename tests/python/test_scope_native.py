@@ -147,6 +147,7 @@ EXAMPLES = {
 }
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_threads_of_others_work_in_the_scopes_that_they_attach(tmp_path: Path, name: str) -> None:
     flags, expected = EXAMPLES[name]

@@ -46,6 +46,7 @@ def test_10000_reloads_lose_no_value_and_leak_nothing(tmp_path_factory, tmp_path
     assert ended.stdout + ended.stderr == "done\n"
 
 
+@pytest.mark.extended  # takes a second or more
 def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path_factory, tmp_path):
     program, plugin = build_reload(tmp_path_factory, tmp_path)
     checks = ["--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite,possible"]
@@ -54,6 +55,7 @@ def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path_factor
     assert ended.stdout + ended.stderr == "done\n"
 
 
+@pytest.mark.release  # takes 24 s
 @pytest.mark.extended
 def test_random_operations_on_4_threads_hold_what_the_model_says(tmp_path):
     script = ROOT / "tests" / "stress" / "run.py"
@@ -142,6 +144,7 @@ print(pf.FLAGS["fork_number"].value > 0)
 
 # Gcc's sanitizers don't hold the locks of their own malloc while a process forks: a child
 # may wait there for a thread that it doesn't have.
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.skipif(bool(SANITIZE), reason="a sanitizer's malloc isn't safe to fork")
 @pytest.mark.parametrize("busy", ["setting", "loading"])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

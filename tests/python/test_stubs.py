@@ -107,7 +107,10 @@ def written(plugin, tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+@pytest.mark.parametrize(
+    "checker",
+    [pytest.param("mypy", marks=pytest.mark.release), "pyright"],  # mypy takes 20 s
+)
 def test_type_checkers_know_the_flags_of_a_stub(checker, written):
     package(checker)
     write(written / "right.py", RIGHT)

@@ -319,6 +319,7 @@ def test_a_child_can_end_the_block_itself(name):
     assert flag.value == 1
 
 
+@pytest.mark.extended  # takes a second or more
 def test_a_thread_that_goes_on_setting_does_no_harm(name):
     flag, stop = pf.define(name, 1), threading.Event()
 

@@ -16,6 +16,7 @@ LANGUAGES = {"c": (CC, "c", "-std=c11"), "c++": (CXX, "c++", "-std=c++11")}
 READS = 1_000_000 if SANITIZE else 100_000_000  # of a sanitized program
 
 
+@pytest.mark.extended  # takes a second or more
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_none_of_100_million_reads_is_torn(tmp_path: Path, language: str) -> None:
     compiler, name, standard = LANGUAGES[language]
