@@ -125,4 +125,7 @@ def _pf_guard(request: pytest.FixtureRequest) -> pytest_support.Guard:
 @pytest.fixture
 def pf_flags(_pf_guard: pytest_support.Guard) -> Registry:
     """All flags, `paddle_flags.FLAGS`. What the test does to them is undone at its end."""
-    return _pf_guard.isolate()
+    from paddle_flags import FLAGS
+
+    _pf_guard.isolate()
+    return FLAGS

@@ -17,17 +17,17 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.missing import importing
+from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.missing import optional_import
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import shown, to_text
+from paddle_flags._core.status import quote_value, to_text
 from paddle_flags._core.validators import watch
 from paddle_flags._core.values import BY_NAME, from_c, kind_of
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 
-with importing("paddle_flags.metrics", "prometheus_client", "metrics"):
+with optional_import("paddle_flags.metrics", "prometheus_client", "metrics"):
     from prometheus_client import REGISTRY
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily
     from prometheus_client.registry import Collector as _Collector
@@ -63,7 +63,7 @@ class _Now(NamedTuple):
     values: list[tuple[str, float]]
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Collector(_Collector):
     """Collects the metrics, for a registry of prometheus_client.
 
@@ -260,7 +260,7 @@ def _matcher(values: Iterable[str]) -> Any:
     for pattern in patterns:
         if not isinstance(pattern, str):
             what = type(pattern).__name__
-            message = f"values: {shown(pattern)}: expected the name of a flag, not {what}"
+            message = f"values: {quote_value(pattern)}: expected the name of a flag, not {what}"
             raise FlagTypeError(message)
     alike = "|".join(fnmatch.translate(normalize_name(pattern)) for pattern in patterns)
     matches = re.compile(alike or "(?!)").match

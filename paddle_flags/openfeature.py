@@ -17,8 +17,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.containers import DictType
-from paddle_flags._core.history import place_of
-from paddle_flags._core.missing import importing
+from paddle_flags._core.history import describe_origin
+from paddle_flags._core.missing import optional_import
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import to_text
 from paddle_flags._core.validators import watch
@@ -26,7 +26,7 @@ from paddle_flags._core.values import from_c, kind_of, plain_value, type_in
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError, UndefinedFlagError
 
-with importing("paddle_flags.openfeature", "openfeature-sdk", "openfeature"):
+with optional_import("paddle_flags.openfeature", "openfeature-sdk", "openfeature"):
     from openfeature.event import ProviderEventDetails
     from openfeature.exception import ErrorCode
     from openfeature.flag_evaluation import FlagResolutionDetails, Reason
@@ -181,7 +181,7 @@ def _resolved(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[
         "type": kind_of(entry).name,
         "module": flag.module,
     }
-    place = place_of(entry.origin)
+    place = describe_origin(entry.origin)
     if place:
         metadata["place"] = place
     revision = lib.pd_journal_get_revision()

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import find, override
 from paddle_flags._core.status import shorten
 from paddle_flags.errors import FlagError, FlagTypeError, ReadOnlyFlagError, UndefinedFlagError
@@ -61,7 +61,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     return {name: _exported(name).value for name in names}
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class flag_guard(override):
     """Set exported flags for the duration of a `with` block or of a function call.
 

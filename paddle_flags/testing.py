@@ -10,17 +10,19 @@ With pytest, use the fixture and the marker `pf_flags` of the plugin that comes 
 from __future__ import annotations
 
 import sys
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core import saved_definitions
-from paddle_flags._core.assign import assign, caller
+from paddle_flags._core.assign import caller
 from paddle_flags._core.flag import flag_of
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove_new
 from paddle_flags._core.redefine import withdraw
-from paddle_flags._core.registry import FLAGS, Registry, by_flag, named_values
+from paddle_flags._core.registry import FLAGS, Registry, assign_values, named_values
 from paddle_flags._core.scope import decorated
 from paddle_flags._core.status import check_call, check_status, new_error, to_text
+from paddle_flags._fast import scopes_ended
 from paddle_flags._input import argv, config
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
@@ -132,6 +134,32 @@ class State:
         return imported or module in self._reloaded
 
 
+class Scopes:
+    """The scopes of this thread, which those that were opened since can be ended for."""
+
+    def __init__(self) -> None:
+        from paddle_flags._core import steps  # which few programs need
+
+        self._thread = get_ident()
+        self._steps = steps
+        self._context: Any = steps.captured()
+
+    def are_left(self) -> bool:
+        """Return whether this thread has other scopes now."""
+        if self._thread != get_ident():
+            return False
+        now = self._steps.captured()
+        lib.pd_scope_release(now)
+        return bool(now != self._context)
+
+    def end(self) -> None:
+        """Give the thread the scopes that it had; call this once."""
+        if self._thread != get_ident():
+            return
+        lib.pd_scope_release(self._steps.switch(self._context))
+        scopes_ended()
+
+
 def _forget(flags: list[Flag[Any]]) -> None:
     """Undefine flags; those of native modules stay."""
     native = _native_modules() if flags else ()
@@ -151,7 +179,7 @@ def _native_modules() -> set[str]:
     return paths
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class isolated:
     """Undo whatever a `with` block, a function or the tests of a class do to flags.
 
@@ -185,7 +213,7 @@ class isolated:
     def __enter__(self) -> Registry:  # the class tells
         state = State()
         try:
-            assign(by_flag(self._values), self._where)
+            assign_values(self._values, self._where)
         except BaseException:  # the block does not begin
             state.restore()
             raise

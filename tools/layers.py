@@ -3,9 +3,10 @@
 layers.py [--root DIRECTORY] [--draw | --write]
 
 Dependencies in C come from the symbols of objects and from #include lines, those in the Python
-package from its import statements. The extension modules in csrc are checked, too, which takes the
-packages that they need. --draw prints the picture of the core's and the package's layers; --write
-updates it in CONTRIBUTING.md and docs/explanation/layers.md.
+package from its import statements. What extends the package may import nothing that is private to
+another part of it. The extension modules in csrc are checked, too, which takes the packages that
+they need. --draw prints the picture of the core's and the package's layers; --write updates it in
+CONTRIBUTING.md and docs/explanation/layers.md.
 """
 
 from __future__ import annotations
@@ -43,10 +44,22 @@ C_LAYERS += ["api"]
 MODULE_LAYERS = ["python", "live"]
 TANGLED = frozenset({"live"})  # whose files still form circles
 PYTHON_LAYERS: list[str] = []
-PYTHON_LAYERS += ["errors", "_core", "_op", "_input", "_report", "_doctor", "_completion", "_new"]
+PYTHON_LAYERS += ["errors", "_core", "_op", "_input", "_report", "_completion"]
+PYTHON_LAYERS += ["_extend", "extend", "_doctor", "_new"]
 PYTHON_LAYERS += ["live", "fleet", "gateway", "cli", "testing"]
 PYTHON_LAYERS += ["_integrations", "metrics", "openfeature"]
 PYTHON_LAYERS += ["_public", "__init__", "paddle", "gen", "__main__"]
+
+# The layers that use only the public names of the package and its documented modules, so that each
+# could become a package of its own; and the others of them whose insides a layer may use.
+EXTENSIONS: dict[str, set[str]] = {
+    "live": set(),
+    "fleet": {"live"},
+    "gateway": {"live", "fleet"},
+    "gen": {"_doctor"},
+    "_doctor": set(),
+    "_integrations": {"_bridges"},
+}
 
 # Headers of the C core that only files of their own folder may include.
 PRIVATE = {f"registry/{name}.h" for name in ("context", "flag", "image", "names", "scope")}
@@ -79,6 +92,7 @@ class Tree:
     arrows: list[Arrow]
     exported: dict[str, str]  # exported function -> file that defines it
     tangled: frozenset[str] = frozenset()  # folders whose files may form circles
+    intrusions: tuple[Arrow, ...] = ()  # dependencies of EXTENSIONS on private modules
 
     def layer(self, file: str) -> str | None:
         """Return the layer of a file; None if it isn't listed above."""
@@ -178,13 +192,62 @@ def read_python(root: Path) -> Tree:
     paths = sorted(p for p in package.rglob("*.py") if not apart & set(p.parts))
     modules = {module_name(path.relative_to(root)): path for path in paths}
     names = {module: path.relative_to(package).as_posix() for module, path in modules.items()}
+    public = public_names(package / "_public.py")
     arrows = [
         Arrow(names[module], names[used], "imports")
         for module, path in modules.items()
-        for used in imports(module, path, set(modules))
+        for used in imports(module, path, set(modules), public)
         if used != module
     ]
-    return Tree("paddle_flags", PYTHON_LAYERS, sorted(names.values()), arrows, {})
+    found = intrusions(modules, names)
+    return Tree("paddle_flags", PYTHON_LAYERS, sorted(names.values()), arrows, {}, intrusions=found)
+
+
+def public_names(listing: Path) -> dict[str, str]:
+    """Return the module behind each public name of the package, which is imported on first use."""
+    tree = ast.parse(listing.read_text("utf-8")) if listing.exists() else ast.Module([], [])
+    found = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.name: node.module
+        for node in found
+        for alias in node.names
+        if node.module and node.module != PACKAGE.name
+    }
+
+
+def intrusions(modules: dict[str, Path], names: dict[str, str]) -> tuple[Arrow, ...]:
+    """Return where EXTENSIONS import what is private to the rest of the package.
+
+    Imports for type checkers count: they, too, would break in a package of its own.
+    """
+    return tuple(
+        Arrow(names[module], used, "imports")
+        for module, path in modules.items()
+        for own in [module.split(".")[1:2]]
+        if own and own[0] in EXTENSIONS
+        for used in sorted(every_import(module, path))
+        if is_private(used, {own[0], *EXTENSIONS[own[0]]})
+    )
+
+
+def every_import(module: str, path: Path) -> set[str]:
+    """Return what a module imports, anywhere in its text: `a.b` for `from a import b`, too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            origin = absolute(node, module, is_package=path.stem == "__init__")
+            found.update(f"{origin}.{alias.name}" for alias in node.names)
+    return found
+
+
+def is_private(name: str, own: set[str]) -> bool:
+    """Return whether a module, or a name of one, is private to a part that isn't in `own`."""
+    package, *parts = name.split(".")
+    if package != PACKAGE.name or not parts or parts[0] in own:
+        return False
+    return any(part.startswith("_") and not part.endswith("__") for part in parts)
 
 
 def module_name(path: Path) -> str:
@@ -193,16 +256,23 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def imports(module: str, path: Path, known: set[str]) -> list[str]:
-    """Return the modules of the package that a module imports, anywhere in its text."""
+def imports(module: str, path: Path, known: set[str], public: dict[str, str]) -> list[str]:
+    """Return the modules of the package that a module imports, anywhere in its text.
+
+    A public name stands for the module that it is from.
+    """
     found: set[str] = set()
     for node in statements(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             origin = absolute(node, module, is_package=path.stem == "__init__")
-            parts = [f"{origin}.{alias.name}" for alias in node.names]
+            names = [alias.name for alias in node.names]
+            if origin == PACKAGE.name:
+                found.update(public[name] for name in names if name in public)
+                names = [n for n in names if n not in public and not n.startswith("__")]
             # `from a import b` imports the module a.b, or a name of the module a.
+            parts = [f"{origin}.{name}" for name in names]
             found.update(part if part in known else origin for part in parts)
     return sorted(found & known)
 
@@ -252,6 +322,7 @@ def violations(tree: Tree) -> list[str]:
     found += [
         f"{arrow}, which is the core's own" for arrow in tree.arrows if arrow.used not in tree.files
     ]
+    found += [f"{arrow}, which is private" for arrow in sorted(tree.intrusions)]
     found += circles("files", [a for a in tree.arrows if Path(a.user).parts[0] not in tree.tangled])
     found += circles("folders", tree.between_layers())
     return found

@@ -110,13 +110,6 @@ def quoted(text: str) -> str:
     return f"{quote}{text}{quote}"
 
 
-def names(each: list[Mark]) -> str:
-    """Return the names as the text of a tuple, on several lines if one would be too long."""
-    found = [quoted(mark.name) for mark in each]
-    line = "(" + ", ".join(found) + ("," * (len(found) == 1)) + ")"
-    return line if len(line) <= LONGEST else "(\n    " + ",\n    ".join(found) + ",\n)"
-
-
 def literal(lists: Lists, *members: str) -> str:
     """Return a Literal of the types whose values are in these members of pd_value."""
     found = [quoted(each.name) for each in lists.types if each.member in members]
@@ -161,15 +154,11 @@ def module_of(lists: Lists) -> str:
         "        optional: bool  # if it is known to be true, the value may be None",
         "",
         "",
-        "# Attributes that are true or false, in the order of the C struct.",
-        f"FIRST_MARKS = {names(lists.first_marks)}",
-        f"LATER_MARKS = {names(lists.later_marks)}",
-        "",
-        "# Their names in reports, and their meanings.",
+        "# Attributes that are true or false: their names in reports, and their meanings.",
         "MARKS = {",
         *(f"    {quoted(mark.name)}: {quoted(mark.words)}," for mark in lists.marks),
         "}",
-        "ABOUT_MARKS = {",
+        "MARK_MEANINGS = {",
         *(f"    {quoted(mark.name)}: {quoted(mark.about)}," for mark in lists.marks),
         "}",
         "",
@@ -179,7 +168,7 @@ def module_of(lists: Lists) -> str:
         "}",
         "",
         "# Types: the C type of a variable, and the member of pd_value.",
-        "TYPES = {",
+        "C_TYPES = {",
         *(
             f"    {quoted(each.name)}: ({quoted(each.ctype)}, {quoted(each.member)}),"
             for each in lists.types

@@ -101,6 +101,26 @@ def awaits_value(token: str) -> bool:
     return _find_awaited_values(token) is not None
 
 
+def iter_flag_tokens(
+    tokens: Sequence[str], start: int = 0, *, stop_at_argument: bool = False
+) -> Iterator[tuple[int, str, int | None]]:
+    """Yield the index of each token of a command line that is a flag, its name, and its value's.
+
+    That is the index of the same token for `--name=value`, and None for a flag without a value.
+    Of `--noname`, the name has its `no`. The first token is `tokens[start]`.
+    """
+    at = start
+    while at < len(tokens) and tokens[at] != "--":
+        token = tokens[at]
+        value_at = at + awaits_value(token)
+        if is_flag(token):
+            has_value = "=" in token or at < value_at < len(tokens)
+            yield at, name_in_token(token), value_at if has_value else None
+        elif stop_at_argument:
+            return
+        at = value_at + 1
+
+
 def is_known(token: str) -> bool:
     """Return whether --name or --noname is a flag, or something every command line has."""
     name = name_in_token(token)

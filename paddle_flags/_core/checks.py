@@ -7,8 +7,8 @@ from paddle_flags._core.status import (
     ErrorList,
     new_error,
     pop_refusal_warnings,
+    quote_value,
     raise_deferred,
-    shown,
 )
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
@@ -57,10 +57,10 @@ def check(*subjects: Subject) -> None:
     """
     for each in subjects:
         if each not in list(_CHECKS):  # a list, which is no key, is refused too
-            from paddle_flags._core.names import suggest
+            from paddle_flags._core.names import suggest_name
 
-            message = f"check: {shown(each)}: expected {', '.join(map(repr, _CHECKS))}"
-            raise FlagArgumentError(message + suggest(str(each), _CHECKS))
+            message = f"check: {quote_value(each)}: expected {', '.join(map(repr, _CHECKS))}"
+            raise FlagArgumentError(message + suggest_name(str(each), _CHECKS))
     found = ErrorList()
     failed = None
     for subject, find_errors in _CHECKS.items():

@@ -13,7 +13,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._core.types import REJECTIONS, Type, Unfit
 from paddle_flags._core.values import BY_NAME, plain, to_python
 from paddle_flags.errors import FlagTypeError
@@ -113,9 +113,9 @@ def _demands(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]
         return []
     fields = [name for name in _BOUNDS if hasattr(metadata, name)]
     if not fields:
-        name = getattr(hint, "__name__", None) or shown(hint)
+        name = getattr(hint, "__name__", None) or quote_value(hint)
         message = (
-            f"type {name}: {shown(metadata)} can't be enforced; expected constraints of"
+            f"type {name}: {quote_value(metadata)} can't be enforced; expected constraints of"
             " annotated_types or pydantic, or a Type that checks its values"
         )
         raise FlagTypeError(message)
@@ -135,7 +135,7 @@ def _adapter(base: Type[Any], hint: Any) -> Check:
     try:
         adapter = sys.modules["pydantic"].TypeAdapter(hint)
     except Exception as error:
-        message = f"type {shown(hint)}: pydantic can't check its values: {error}"
+        message = f"type {quote_value(hint)}: pydantic can't check its values: {error}"
         raise FlagTypeError(message) from error
 
     def check(value: Any) -> Any:

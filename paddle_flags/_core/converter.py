@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.hooks import CALLED, CONVERT, add_validator, held, name_of, reaches_a_call
 from paddle_flags._core.status import store_failure, to_text
 from paddle_flags._core.types import Unfit
-from paddle_flags._core.unraisable import report
+from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._core.values import (
     BY_NAME,
     FormerDefinitionError,
@@ -58,7 +58,9 @@ class _Converter:
         if reaches_a_call(native=native):
             store_failure(error)
         else:
-            report(error, f"Exception ignored in the type of flag {self._name!r}", function)
+            report_unraisable(
+                error, f"Exception ignored in the type of flag {self._name!r}", function
+            )
         failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
         return f"its type {name_of(function)} failed: {failure}"
 

@@ -20,8 +20,8 @@ from paddle_flags._core.frames import (
 )
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
-    shown,
-    to_switch,
+    check_bool,
+    quote_value,
 )
 from paddle_flags._core.values import (
     REDACTED,
@@ -118,16 +118,16 @@ def _define_with(
     )  # fmt: skip
     # end of attributes
     frame = first_user_frame(frame_above(2))
-    if case_sensitive is True and not to_switch("replace", replace):
+    if case_sensitive is True and not check_bool("replace", replace):
         flag = _define_plain(
             flags_made, frame, name, default, help, type, items, min, max, *marks, *texts
         )
         if flag is not None:  # it was plain
             return flag  # type: ignore[no-any-return]
     default = _unboxed(default)
-    about = f"definition of {shown(name)}"
-    seen = REDACTED if sensitive else shown(default)
-    to_switch(f"{about}: case_sensitive", case_sensitive)
+    about = f"definition of {quote_value(name)}"
+    seen = REDACTED if sensitive else quote_value(default)
+    check_bool(f"{about}: case_sensitive", case_sensitive)
     kind = plain_kind(about, seen, default, type, items) if case_sensitive else None
     if kind is None:
         from paddle_flags._core import type_table

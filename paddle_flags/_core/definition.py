@@ -10,13 +10,13 @@ from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.flag_definition import names_in
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
+    check_bool,
     check_status,
     new_error,
+    quote_value,
     raise_deferred,
-    shown,
     to_bytes,
     to_exception,
-    to_switch,
 )
 from paddle_flags._core.values import (
     BY_NAME,
@@ -58,7 +58,7 @@ class Definition:
     """A pd_flag_def and the memory it points to."""
 
     def __init__(self, name: str, kind: ValueType, *, sensitive: bool) -> None:
-        self._about = f"definition of {shown(name)}"
+        self._about = f"definition of {quote_value(name)}"
         self._name = name
         self._kind = kind
         self._sensitive = sensitive
@@ -82,17 +82,17 @@ class Definition:
         setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
 
     def set_switch(self, field: str, value: bool) -> None:
-        setattr(self.pointer, field, to_switch(f"{self._about}: {field}", value))
+        setattr(self.pointer, field, check_bool(f"{self._about}: {field}", value))
 
     def set_list(self, field: str, texts: Iterable[object]) -> None:
         if isinstance(texts, str) or not isinstance(texts, Iterable):
             what = type(texts).__name__
-            message = f"{self._about}: {field}: {shown(texts)}: expected a list, not {what}"
+            message = f"{self._about}: {field}: {quote_value(texts)}: expected a list, not {what}"
             raise FlagTypeError(message)
         items = [self._text_of(field, each) for each in texts]
         for item in items:
             if "|" in item:
-                message = f"{self._about}: {field}: {shown(item)}: expected text without '|'"
+                message = f"{self._about}: {field}: {quote_value(item)}: expected text without '|'"
                 raise FlagValueError(message)
         if items:
             self.set_text(field, "|".join(items))
@@ -124,7 +124,7 @@ class Definition:
         about = f"{self._about}: {field}"
         wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
         if not fits(self._kind, wanted):
-            seen = REDACTED if self._sensitive else shown(wanted)
+            seen = REDACTED if self._sensitive else quote_value(wanted)
             message = (
                 f"{about} {seen}: expected an integer in"
                 f" [{self._kind.smallest}, {self._kind.largest}]"
@@ -248,7 +248,7 @@ def _list_kind(about: str, seen: str, default: object, items: type | str | None)
     if items is not None:
         if isinstance(items, type) and items in _INFERRED:
             return LISTS[_INFERRED[items]]
-        message = f"{about}: items {shown(items)}: expected bool, int, float or str"
+        message = f"{about}: items {quote_value(items)}: expected bool, int, float or str"
         raise FlagTypeError(message)
     kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
     if kinds == {int, float}:
@@ -270,7 +270,7 @@ def plain_kind(
     if type_name is not None and not isinstance(type_name, str):
         return None
     if type_name is not None and type_name not in BY_NAME:
-        message = f"{about}: type {shown(type_name)}: expected one of {', '.join(BY_NAME)}"
+        message = f"{about}: type {quote_value(type_name)}: expected one of {', '.join(BY_NAME)}"
         raise FlagTypeError(message)
     known = isinstance(items, str) or (isinstance(items, type) and items in _INFERRED)
     if items is not None and not known:
@@ -282,7 +282,8 @@ def plain_kind(
         if type_name in (None, "string"):
             return _list_kind(about, seen, default, items)
         message = (
-            f"{about}: type {shown(type_name)}: a list has the type 'string', and its items `items`"
+            f"{about}: type {quote_value(type_name)}: a list has the type 'string', and its items"
+            " `items`"
         )
         raise FlagTypeError(message)
     if type_name:
@@ -323,7 +324,7 @@ def place_of(frame: FrameType) -> Place:
 
 
 def define_at(
-    place: Place,
+    place: Place | FrameType,
     name: str,
     default: Any,
     help: str,
@@ -342,14 +343,18 @@ def define_at(
     frame: FrameType | None = None,
     replace: bool = False,
 ) -> Flag[Any]:
-    """Define a flag as `define` does, for code that has said it elsewhere, at `place`.
+    """Define a flag as `define` does, for a definition that is written elsewhere.
 
-    `via` makes the values of those in C. The code of `frame` may do it again.
+    `place` is where: module, file and line, or the frame of its code. `items` is the type in C of
+    the items of a list. `via` makes the values of those in C. The code of `frame` may define the
+    flag again; with `replace`, the definition takes the place of another one.
     """
-    about = f"definition of {shown(name)}"
-    kind = plain_kind(about, shown(default), default, None, items)
+    about = f"definition of {quote_value(name)}"
+    kind = plain_kind(about, quote_value(default), default, None, items)
     if kind is None:
-        message = f"{about}: default {shown(default)}: expected bool, int, float, str or a list"
+        message = (
+            f"{about}: default {quote_value(default)}: expected bool, int, float, str or a list"
+        )
         raise FlagTypeError(message)
     if via is not None:
         kind = typed(kind, via)
@@ -366,5 +371,5 @@ def define_at(
     made.set_switch("required", required)
     made.set_switch("multi", multi)
     made.set_switch("count", count)
-    made.set_place(place)
+    made.set_place(place if isinstance(place, tuple) else place_of(place))
     return made.register(frame, replace=replace)

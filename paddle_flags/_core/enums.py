@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import suggest
+from paddle_flags._core.names import suggest_name
 from paddle_flags._core.types import INT, Unfit, choice_type, made
 from paddle_flags.errors import FlagTypeError
 
@@ -53,7 +53,7 @@ def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
         try:
             return python(INT.read(text))
         except ValueError:
-            near = suggest(text, members)
+            near = suggest_name(text, members)
             message = f"expected names of {'|'.join(members)}, joined by |{near}"
             raise Unfit(message) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.assign import assign, caller, origin_at
 from paddle_flags._core.flag_definition import FlagDefinition
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
@@ -13,9 +13,9 @@ from paddle_flags._core.status import (
     failures,
     new_error,
     queued_warnings,
+    quote_value,
     raise_deferred,
     raise_error_at,
-    shown,
     to_bytes,
     to_text,
 )
@@ -47,7 +47,7 @@ else:
     T = None
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Flag(FlagDefinition[T]):
     """A named, typed value that Python and native code of the process share.
 
@@ -103,7 +103,7 @@ class Flag(FlagDefinition[T]):
         try:
             kind = f"list of {self.items}" if self.items else self.type
             value = REDACTED if self.sensitive else self.value
-            return f"<Flag {self._name}: {kind} = {shown(value)} ({self.source})>"
+            return f"<Flag {self._name}: {kind} = {quote_value(value)} ({self.source})>"
         except UndefinedFlagError:
             return f"<Flag {self._name}: not defined>"
 
@@ -320,7 +320,7 @@ class Flag(FlagDefinition[T]):
             if not sensitive and not isinstance(error, ValueError):
                 raise
             reason = f"expected {type_.expected}" if sensitive else error
-        seen = REDACTED if sensitive else shown(value)
+        seen = REDACTED if sensitive else quote_value(value)
         message = f"{self._name}={seen}: {reason}"
         raise FlagValueError(message)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import check_status, new_error, to_text
 from paddle_flags._core.values import from_c, kind_of, read_again, typed_kind_of
 from paddle_flags._fast import FlagBase
@@ -19,7 +19,7 @@ else:
     T = None
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class FlagDefinition(FlagBase[T]):
     """The attributes of a definition, read from C each time: it may be another one by now."""
 

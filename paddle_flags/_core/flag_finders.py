@@ -6,10 +6,14 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-finders: list[Callable[[], bool]] = []  # each returns whether there are new flags
+flag_finders: list[Callable[[], bool]] = []
+"""Functions that add flags which are new in the process, and return whether there were any.
+
+They are called when flags are listed, and when a name is not found.
+"""
 
 
 def find_new_flags() -> bool:
     """Add such flags; return whether there are any."""
-    found = [find() for find in finders]
+    found = [find() for find in flag_finders]
     return any(found)

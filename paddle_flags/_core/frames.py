@@ -1,7 +1,6 @@
 """Tracebacks that end in the user's line: frames of this package are dropped.
 
-What users call is decorated with `hides_internal_frames`, a class with
-`class_hides_internal_frames`. `python -X dev` keeps all frames.
+What users call is decorated with `hides_internal_frames`. `python -X dev` keeps all frames.
 """
 
 from __future__ import annotations
@@ -21,15 +20,18 @@ if TYPE_CHECKING:
 _FUNCTION: Any = type(lambda: None)
 
 
-def hides_internal_frames(function: T) -> T:
-    """Return the function as a callable that drops our frames from what it raises."""
-    return function if sys.flags.dev_mode else _public(function)
+def hides_internal_frames(target: T) -> T:
+    """Decorate a function, or a class for its methods and properties.
 
-
-def class_hides_internal_frames(kind: type[T]) -> type[T]:
-    """Let methods and properties of a class hide internal frames."""
+    What they raise has no frames of this package: a traceback ends in the user's line.
+    """
     if sys.flags.dev_mode:
-        return kind
+        return target
+    hiding: Any = _hide_in_class(target) if isinstance(target, type) else _public(target)
+    return hiding  # type: ignore[no-any-return]
+
+
+def _hide_in_class(kind: Any) -> Any:
     for name, member in list(vars(kind).items()):
         if name.startswith("_") and not name.endswith("__"):
             continue
@@ -46,10 +48,13 @@ def is_ours(frame: FrameType) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.")
 
 
-def first_user_frame(frame: FrameType) -> FrameType:
-    """Return the innermost frame, from this one on, that is not of this package."""
+def first_user_frame(frame: FrameType, *between: str) -> FrameType:
+    """Return the innermost frame, from this one on, that is not of this package.
+
+    Modules whose names start with one of `between` are skipped, too.
+    """
     each: FrameType | None = frame
-    while each and is_ours(each):
+    while each and (is_ours(each) or str(each.f_globals.get("__name__")).startswith(between)):
         each = each.f_back
     return each or native_frame()
 

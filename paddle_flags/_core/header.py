@@ -40,21 +40,7 @@ if TYPE_CHECKING:
         optional: bool  # if it is known to be true, the value may be None
 
 
-# Attributes that are true or false, in the order of the C struct.
-FIRST_MARKS = ("hidden", "read_only", "startup_only", "sensitive", "experimental")
-LATER_MARKS = (
-    "required",
-    "optional",
-    "multi",
-    "scoped",
-    "runtime",
-    "unsafe",
-    "per_process",
-    "count",
-    "merge",
-)
-
-# Their names in reports, and their meanings.
+# Attributes that are true or false: their names in reports, and their meanings.
 MARKS = {
     "hidden": "hidden",
     "read_only": "read-only",
@@ -71,7 +57,7 @@ MARKS = {
     "count": "count",
     "merge": "merge",
 }
-ABOUT_MARKS = {
+MARK_MEANINGS = {
     "hidden": "left out of listings and help",
     "read_only": "keeps its default",
     "startup_only": "keeps its value once a command line was parsed",
@@ -101,7 +87,7 @@ TEXTS = {
 }
 
 # Types: the C type of a variable, and the member of pd_value.
-TYPES = {
+C_TYPES = {
     "bool": ("bool", "b"),
     "int32": ("int32_t", "i64"),
     "uint32": ("uint32_t", "u64"),

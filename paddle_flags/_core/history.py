@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._core.status import (
     check_status,
     new_error,
-    shown,
+    quote_value,
     to_text,
 )
 from paddle_flags._core.values import (
@@ -42,11 +42,11 @@ class FlagEntry(NamedTuple):
     """Whether a later value from the same source has replaced it."""
 
     def __repr__(self) -> str:
-        value, *rest = (shown(field) for field in self)
+        value, *rest = (quote_value(field) for field in self)
         return "FlagEntry(value={}, source={}, place={}, replaced={})".format(value, *rest)
 
 
-def place_of(origin: Any) -> str | None:
+def describe_origin(origin: Any) -> str | None:
     """Return the place of a pd_origin, as in `FlagEntry.place`."""
     if not origin.place or origin.place[0] == b"\0":
         return f"argv[{origin.line}]" if origin.source == lib.PD_SOURCE_ARGV else None
@@ -91,7 +91,7 @@ def _history_of(handle: Any) -> list[FlagEntry]:
     for entry in _entries(handle):
         source = to_text(lib.pd_source_name(entry.origin.source))
         value = REDACTED if entry.sensitive else _value_of(entry)
-        found.append(FlagEntry(value, source, place_of(entry.origin), bool(entry.replaced)))
+        found.append(FlagEntry(value, source, describe_origin(entry.origin), bool(entry.replaced)))
     return found
 
 

@@ -12,24 +12,17 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from paddle_flags._core import hook_list, retained_values
-from paddle_flags._core.frames import class_hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
+    check_bool,
     check_status,
     new_error,
-    pop_failure,
-    shown,
+    pop_callback_error,
+    quote_value,
     store_failure,
-    to_switch,
 )
-from paddle_flags._core.unraisable import report
-from paddle_flags._fast import (
-    after_fork,
-    drop_hook,
-    has_ended,
-    is_setting,
-    new_hook,
-    open_gate,
-)
+from paddle_flags._core.unraisable import report_unraisable
+from paddle_flags._fast import after_fork, drop_hook, has_ended, is_setting, new_hook, open_gate
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -47,7 +40,7 @@ _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
 _ours: _Ours = {}
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Hook:
     """A validator, watcher or rule that was added to flags.
 
@@ -114,11 +107,15 @@ class Hook:
         return f"<Hook {self._number}>" if self._number else "<Hook: removed>"
 
 
-def held_for_good(call: Callable[[bytes], object]) -> Any:
-    """Return the context with which C calls the function from now on, until Python ends."""
-    context = new_hook()
+def new_text_callback(call: Callable[[bytes], object]) -> tuple[int, int]:
+    """Return the addresses of a C function and of a context, which C calls `call(text)` with.
+
+    The function is a `void (*)(const char *text, size_t length, void *context)`. Any thread may
+    call it; once Python ends, it does nothing. What `call` raises goes to `sys.unraisablehook`.
+    """
+    context: int = new_hook()
     held[context] = call
-    return ffi.cast("void *", context)
+    return int(_CALL_WITH_TEXT), context
 
 
 def active_hooks() -> _Ours:
@@ -260,7 +257,9 @@ class _Validator:
     def report(self, error: BaseException) -> None:
         names = ", ".join(repr(flag.name) for flag in self._flags)
         flags = "flags" if len(self._flags) > 1 else "flag"
-        report(error, f"Exception ignored in a validator of {flags} {names}", self._function)
+        report_unraisable(
+            error, f"Exception ignored in a validator of {flags} {names}", self._function
+        )
 
 
 # ---- Functions ----
@@ -274,7 +273,7 @@ def name_of(function: object) -> str:
     while isinstance(function, functools.partial):
         function = function.func
     name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
-    return str(name).rpartition("<locals>.")[2] or shown(function)
+    return str(name).rpartition("<locals>.")[2] or quote_value(function)
 
 
 def _marks_of(function: object) -> int:
@@ -289,7 +288,7 @@ def _marks_of(function: object) -> int:
 def _check_callable(function: object) -> None:
     """Raise FlagTypeError unless a call of the function runs it to its end."""
     if not callable(function):
-        message = f"{shown(function)}: expected a function, not {type(function).__name__}"
+        message = f"{quote_value(function)}: expected a function, not {type(function).__name__}"
         raise FlagTypeError(message)
     marks = _marks_of(function)
     if marks & (_GENERATOR | _COROUTINE):
@@ -346,7 +345,7 @@ def add_validator(
     """
     _check_callable(function)
     if not isinstance(message, str):
-        what = f"message: {shown(message)}: expected str, not {type(message).__name__}"
+        what = f"message: {quote_value(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message, read)
     wanted = handles(flags), len(flags), _VALIDATE
@@ -395,7 +394,7 @@ class _Watcher:
 
     def report(self, error: BaseException, name: str = "") -> None:
         of = f"flag {name!r}" if name else "a flag"
-        report(error, f"Exception ignored in a watcher of {of}", self._get())
+        report_unraisable(error, f"Exception ignored in a watcher of {of}", self._get())
 
 
 def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
@@ -434,7 +433,7 @@ def add_watcher(
     `flag_of` gives the Flag for the handle of the flag that has changed.
     """
     _check_callable(callback)
-    to_switch("weak", weak)
+    check_bool("weak", weak)
     about = (int(ffi.cast("uintptr_t", handle)),) if handle else ()
     hook = Hook(None, about, None if weak else callback)
     made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
@@ -474,7 +473,7 @@ CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
 
 def _report_left(hook: _Validator | _Watcher) -> None:
     """Report what is left of a hook that no call of this package has called."""
-    error = pop_failure()
+    error = pop_callback_error()
     if error is not None:
         hook.report(error)
 
@@ -486,7 +485,7 @@ def _end() -> None:
             lib.pd_hook_remove(number, ffi.NULL)
 
 
-_VALIDATE, _WATCH, CONVERT, AUDIT, _RELEASE = map(
+_VALIDATE, _WATCH, CONVERT, _CALL_WITH_TEXT, _RELEASE = map(
     ffi.cast,
     ("pd_validator", "pd_watcher", "pd_converter", "uintptr_t", "void (*)(void *)"),
     open_gate(sys.version_info >= (3, 12), held),

@@ -48,6 +48,14 @@ def integer_text(value: int) -> str:
     return hex(value) if abs(value) >> 128 else str(value)
 
 
+def number_text(value: float) -> str:
+    """Write a number as C does, with as few digits as read back equal."""
+    if isinstance(value, int):
+        return integer_text(value)
+    texts = (f"{value:.{digits}g}" for digits in (15, 16, 17))
+    return next((text for text in texts if float(text) == value), "nan")
+
+
 def _item_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def importing(
+def optional_import(
     what: str, package: str, extra: str, refuse: Callable[[str], BaseException] = ImportError
 ) -> Iterator[None]:
     """Let the import statements of the block say what needs the package, and what installs it.

@@ -26,7 +26,7 @@ def find_nearest(name: str, known: Iterable[str]) -> str:
     return by_fold[found[0]] if found else ""
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
+def suggest_name(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'x'?" if a known name is near, else ""."""
     near = find_nearest(name, known)
     return f"; did you mean '{near}'?" if near else ""

@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import Any, Self
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
     check_status,
     new_error,
+    quote_value,
     raise_deferred,
-    shown,
     to_argument,
     to_text,
 )
@@ -30,7 +30,7 @@ from paddle_flags.errors import (
 )
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Plugin:
     """A shared library that `load_plugin` has loaded. Any thread may use it.
 
@@ -170,10 +170,12 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     try:
         file = os.fsencode(path)
     except TypeError:
-        message = f"path: {shown(path)}: expected str, bytes or a path, not {type(path).__name__}"
+        message = (
+            f"path: {quote_value(path)}: expected str, bytes or a path, not {type(path).__name__}"
+        )
         raise FlagTypeError(message) from None
     if b"\0" in file:
-        message = f"path: {shown(path)}: contains a NUL character, expected a path"
+        message = f"path: {quote_value(path)}: contains a NUL character, expected a path"
         raise FlagArgumentError(message)
     handle = ffi.new("pd_module **")
     err = new_error()
@@ -200,7 +202,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
 def _name_folder(refusal: FlagError, file: bytes) -> None:
     """Add to the error about a file that isn't there in which folder it was looked for."""
     if refusal.status == "PD_ERR_LOAD" and not os.path.isabs(file) and not os.path.lexists(file):
-        folder = shown(os.path.dirname(os.path.abspath(os.fsdecode(file))))
+        folder = quote_value(os.path.dirname(os.path.abspath(os.fsdecode(file))))
         why = "as a path is relative to the current directory"
         refusal.args = (f"{refusal}; looked in {folder} only, {why}",)
         refusal._errors = ()

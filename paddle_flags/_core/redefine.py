@@ -13,7 +13,7 @@ from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
-from paddle_flags._core.status import check_status, new_error, raise_deferred, shown, to_text
+from paddle_flags._core.status import check_status, new_error, quote_value, raise_deferred, to_text
 from paddle_flags._fast import call_holding
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
@@ -137,7 +137,7 @@ def undefine(flag: Flag[Any] | str) -> None:
     module, which stays until that is unloaded.
     """
     if not isinstance(flag, (Flag, str)):
-        message = f"{shown(flag)}: expected the name of a flag, not {type(flag).__name__}"
+        message = f"{quote_value(flag)}: expected the name of a flag, not {type(flag).__name__}"
         raise FlagTypeError(message)
     known = flag if isinstance(flag, Flag) else find(flag)
     saved_definitions.save_definition(known)

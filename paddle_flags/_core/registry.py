@@ -12,13 +12,12 @@ from paddle_flags._core import flag_finders
 from paddle_flags._core.assign import assign, caller
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import (
-    class_hides_internal_frames,
     frame_above,
     hides_internal_frames,
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
-from paddle_flags._core.status import shown, to_bytes
+from paddle_flags._core.status import quote_value, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, UndefinedFlagError
@@ -114,7 +113,7 @@ _REPLACED = ("run time", "live", "override", "scope")
 _SHOWN = 60  # characters of names in repr(FLAGS)
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
     """All flags of the process: a live mapping of names to Flags.
 
@@ -128,7 +127,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def __init__(self) -> None:
         hooks = (_get_attribute, _set_attribute, _drop_attribute, _contains)
-        attach(self, _known, find, *hooks, flag_finders.finders)
+        attach(self, _known, find, *hooks, flag_finders.flag_finders)
 
     if TYPE_CHECKING:  # that of RegistryBase
 
@@ -156,13 +155,13 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
     def __setitem__(self, name: str, value: object) -> None:
         flag = self.get(name)
-        seen = "..." if flag is not None and flag.sensitive else shown(value)
-        item = f"FLAGS[{shown(name)}]"
+        seen = "..." if flag is not None and flag.sensitive else quote_value(value)
+        item = f"FLAGS[{quote_value(name)}]"
         message = f"{item} cannot be replaced: write {item}.value = {seen}"
         raise FlagTypeError(message)
 
     def __delitem__(self, name: str) -> None:
-        item = f"FLAGS[{shown(name)}]"
+        item = f"FLAGS[{quote_value(name)}]"
         message = (
             f"{item} cannot be deleted: write del {item}.value to drop the value set at run"
             f" time, or {item}.reset() to drop all values"
@@ -209,7 +208,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
         Raises the exception of the first value that is refused; its `errors` has all.
         """
-        assign(by_flag(named_values(values, named)), caller(1))
+        assign_values(named_values(values, named), caller(1))
 
 
 # ---- what RegistryBase leaves to Python ----
@@ -269,6 +268,16 @@ def named_values(values: Values | None, named: dict[str, object]) -> Values:
     what = type(values).__name__
     message = f"values: expected a mapping of names to values, not {what}"
     raise FlagTypeError(message)
+
+
+def assign_values(
+    values: Values, where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME
+) -> None:
+    """Set several flags as `FLAGS.update` does, for code at another place: its file and line.
+
+    `source` is the PD_SOURCE_... that the values have.
+    """
+    assign(by_flag(values), where, source)
 
 
 def by_flag(values: Values) -> list[Assignment]:
@@ -348,7 +357,7 @@ def reset(name: Flag[Any] | str) -> None:
     _flag_named(name).reset()
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class override(Scope):
     """Set flags for the duration of a `with` block or of a function call.
 

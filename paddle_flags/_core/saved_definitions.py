@@ -40,8 +40,20 @@ def discard_of_module(module: str) -> None:
         saver.discard_of_module(module)
 
 
-class Listener:
-    """An object that is called after a definition was removed or restored."""
+class DefinitionListener:
+    """An object that is called after a definition was removed or restored.
+
+    A subclass calls `listen`, and is called for as long as it lives.
+    """
+
+    def listen(self) -> None:
+        """Begin to listen."""
+        _listeners.add(self)
+
+    @property
+    def may_be_restored(self) -> bool:
+        """Whether a definition that is removed now may be restored."""
+        return bool(savers)
 
     def on_removed(self, flag: Flag[Any]) -> None:
         """A definition is no longer that of the flag."""
@@ -50,7 +62,7 @@ class Listener:
         """A flag has a former definition again."""
 
 
-listeners: WeakSet[Listener] = WeakSet()
+_listeners: WeakSet[DefinitionListener] = WeakSet()
 
 
 def _converter() -> Any:
@@ -63,7 +75,7 @@ def notify_removed(flag: Flag[Any]) -> None:
     """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
         _converter().replace_types(flag)
-    for each in list(listeners):
+    for each in list(_listeners):
         each.on_removed(flag)
 
 
@@ -137,5 +149,5 @@ class SavedDefinition:
         flag._code = self._code
         if context or flag._address in contexts_of_flags:
             converter.replace_types(flag, context)
-        for each in list(listeners):
+        for each in list(_listeners):
             each.on_restored(flag)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.assign import push
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     check_status,
     new_error,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     F = TypeVar("F", bound=Callable[..., Any])
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Scope:
     """What `override` and `Flag.override` return: values that hold until they end."""
 

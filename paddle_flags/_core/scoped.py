@@ -8,7 +8,6 @@ from _thread import get_ident
 from paddle_flags._core.assign import caller, open_scope
 from paddle_flags._core.context_scopes import follow_contexts
 from paddle_flags._core.frames import (
-    class_hides_internal_frames,
     first_user_frame,
     frame_above,
     hides_internal_frames,
@@ -88,7 +87,7 @@ def _attach(context: Any) -> int:
 # ---- Scopes ----
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class scoped:
     """Give flags values in this thread or task, for a `with` block or a function call.
 
@@ -189,7 +188,7 @@ class _Call:
         self._scope._leave()
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class ScopeContext:
     """What `capture` returns: the scopes of a thread, for other threads and tasks.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 
-class Library:
-    """Another library, whose flags are flags here."""
+class JoinedLibrary:
+    """Another library of flags, in `joined_libraries`."""
 
     def __init__(self, title: str) -> None:
         self.title = title
@@ -15,15 +15,10 @@ class Library:
         """Names of its other flags, and the reasons."""
 
 
-libraries: dict[str, Library] = {}
-"""By their names for `bridge`."""
-
-
-def add_library(name: str, title: str) -> Library:
-    """Return the library that `bridge` knows by this name."""
-    return libraries.setdefault(name, Library(title))
+joined_libraries: dict[str, JoinedLibrary] = {}
+"""The libraries whose flags have joined, by their names for `bridge`."""
 
 
 def shared_with(name: str) -> str:
     """Return the title of the library behind a flag, or "" if it is ours alone."""
-    return next((each.title for each in libraries.values() if name in each.names), "")
+    return next((each.title for each in joined_libraries.values() if name in each.names), "")

@@ -49,7 +49,7 @@ def shorten(text: str) -> str:
     return text if size <= LONGEST else f"{text[:LONGEST]}... ({size} characters)"
 
 
-def shown(value: object) -> str:
+def quote_value(value: object) -> str:
     """Return the representation of a value for a message, cut if it is too long."""
     rest, part = "", value
     if isinstance(value, (str, bytes, list, tuple)) and len(value) > LONGEST:
@@ -75,11 +75,11 @@ def to_text(pointer: Any) -> str:
 def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
     """Encode text for C, the reverse of `to_text`; errors begin with `what`."""
     if not isinstance(text, str):
-        seen = "<redacted>" if sensitive else shown(text)
+        seen = "<redacted>" if sensitive else quote_value(text)
         message = f"{what}{seen}: expected str, not {type(text).__name__}"
         raise errors.FlagTypeError(message)
     text = str.__str__(text)  # what a subclass shows doesn't matter
-    seen = "<redacted>" if sensitive else shown(text)
+    seen = "<redacted>" if sensitive else quote_value(text)
     if "\0" in text:
         message = f"{what}{seen}: contains a NUL character, expected text without it"
         raise errors.FlagValueError(message)
@@ -103,7 +103,7 @@ def to_prefix(name: str, prefix: str) -> bytes:
     data = to_argument(name, prefix)
     if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
         return data
-    message = f"{name}: {shown(prefix)}: expected at most {lib.PD_NAME_MAX} bytes without '='"
+    message = f"{name}: {quote_value(prefix)}: expected at most {lib.PD_NAME_MAX} bytes without '='"
     raise errors.FlagArgumentError(message)
 
 
@@ -112,15 +112,15 @@ def to_variable(name: str, variable: str) -> bytes:
     data = to_argument(name, variable)
     if data and b"=" not in data:
         return data
-    message = f"{name}: {shown(variable)}: expected the name of a variable"
+    message = f"{name}: {quote_value(variable)}: expected the name of a variable"
     raise errors.FlagArgumentError(message)
 
 
-def to_switch(name: str, value: bool) -> bool:
+def check_bool(name: str, value: bool) -> bool:
     """Check that an argument, the parameter `name` of a function, is True or False."""
     if isinstance(value, bool):
         return value
-    message = f"{name}: {shown(value)}: expected bool, not {type(value).__name__}"
+    message = f"{name}: {quote_value(value)}: expected bool, not {type(value).__name__}"
     raise errors.FlagTypeError(message)
 
 
@@ -161,10 +161,10 @@ def store_failure(error: BaseException | None) -> None:
     if error is not None:
         failures[get_ident()] = error
     elif failures and isinstance(failures.get(get_ident()), Exception):
-        pop_failure()
+        pop_callback_error()
 
 
-def pop_failure() -> BaseException | None:
+def pop_callback_error() -> BaseException | None:
     """Return what was left on this thread, and forget it."""
     return failures.pop(get_ident(), None)
 
@@ -226,7 +226,7 @@ def issue_warnings(result: object = None) -> None:
 def pop_interrupt() -> BaseException | None:
     """Return an exception that a callback raised and that ends the program, or None."""
     error = failures.get(get_ident())
-    return None if error is None or isinstance(error, Exception) else pop_failure()
+    return None if error is None or isinstance(error, Exception) else pop_callback_error()
 
 
 def run_deferred_hooks() -> None:
@@ -240,7 +240,7 @@ def run_deferred_hooks() -> None:
     lib.pd_deferred_run(refused.pointer, ffi.NULL)
     for exception in refused.exceptions():
         queue_warning(errors.FlagWarning(str(exception)))
-    failure = pop_failure()
+    failure = pop_callback_error()
     if failure is not None and not isinstance(failure, Exception):
         raise failure
 
@@ -283,9 +283,11 @@ def _is_issued(message: Warning) -> bool:
     except Warning:
         return False
     except Exception as error:  # of a function in place of warnings.showwarning
-        from paddle_flags._core.unraisable import report
+        from paddle_flags._core.unraisable import report_unraisable
 
-        report(error, "Exception ignored while warning of a refused module", warnings.showwarning)
+        report_unraisable(
+            error, "Exception ignored while warning of a refused module", warnings.showwarning
+        )
     return True
 
 
@@ -309,7 +311,7 @@ def raise_deferred(result: object = None) -> None:
     The caller has recorded its success: an exception here may be all that its own caller gets.
     Within a hook nothing warns; the call that runs the hook does, when it has succeeded.
     """
-    failure = pop_failure() if failures else None
+    failure = pop_callback_error() if failures else None
     if failure is not None and not isinstance(failure, Exception):
         raise failure
     if take_deferred():
@@ -338,7 +340,7 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
     if interrupt is not None:
         raise interrupt
     if failures and exception.status == "PD_ERR_REFUSED":
-        exception.__cause__ = pop_failure()
+        exception.__cause__ = pop_callback_error()
     return exception
 
 

@@ -18,7 +18,7 @@ from paddle_flags._core.containers import dict_type, list_type, set_type, tuple_
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
 from paddle_flags._core.nested import dict_maker, list_maker, nested_type, scalar_maker
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._core.types import Type
 from paddle_flags._core.values import plain_type as plain_class
 from paddle_flags.errors import FlagTypeError
@@ -127,7 +127,7 @@ def _maker(hint: Any) -> Any:
             return dict_maker(_maker(value))
     if _is_one_of(hint, (bool, int, float, str)):
         return scalar_maker(_SCALARS[hint])
-    name = getattr(hint, "__name__", None) or shown(hint)
+    name = getattr(hint, "__name__", None) or quote_value(hint)
     message = f"type {name} in a list or dict of lists or dicts: expected bool, int, float or str"
     raise FlagTypeError(message)
 
@@ -172,7 +172,7 @@ def _by(type_: Type[Any]) -> Meaning:
 
 
 def _refuse(hint: Any) -> FlagTypeError:
-    name = hint.__name__ if isinstance(hint, type) else shown(hint)
+    name = hint.__name__ if isinstance(hint, type) else quote_value(hint)
     return FlagTypeError(f"type {name}: expected {_EXPECTED}")
 
 

@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from paddle_flags._core import lists
-from paddle_flags._core.frames import class_hides_internal_frames
-from paddle_flags._core.names import suggest
+from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.names import suggest_name
 from paddle_flags._core.values import BY_NAME, plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -27,7 +27,7 @@ class Unfit(ValueError):
     """A value that a type doesn't take; the message says all that was expected."""
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Type(Generic[T]):
     """How flags hold values of a type of Python, as `define(..., type=...)` takes it.
 
@@ -307,7 +307,7 @@ def choice_type(
             return texts[text]
         if not case_sensitive and text.casefold() in folded:
             return folded[text.casefold()]
-        raise Unfit(f"expected {expected}{suggest(text, choices)}")
+        raise Unfit(f"expected {expected}{suggest_name(text, choices)}")
 
     names = [(value, name) for name, value in choices.items()]
 

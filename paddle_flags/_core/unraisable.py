@@ -8,7 +8,7 @@ from typing import Any
 from paddle_flags._core.frames import without_ours
 
 
-def report(error: BaseException, message: str, source: object) -> None:
+def report_unraisable(error: BaseException, message: str, source: object) -> None:
     """Report an exception that `source`, a function, has raised; keep nothing of it."""
     if not sys.flags.dev_mode:
         error.__traceback__ = without_ours(error.__traceback__)

@@ -11,7 +11,7 @@ from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
     check_status,
     new_error,
-    shown,
+    quote_value,
 )
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -29,7 +29,7 @@ FlagOrName = Flag[Any] | str
 def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     for each in wanted:
         if not isinstance(each, (Flag, str)):
-            message = f"{shown(each)}: expected the name of a flag, not {type(each).__name__}"
+            message = f"{quote_value(each)}: expected the name of a flag, not {type(each).__name__}"
             raise FlagTypeError(message)
     flags = [flag if isinstance(flag, Flag) else find(flag) for flag in wanted]
     # A flag given twice could break "at most one" on its own.
@@ -83,10 +83,10 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     `parse` and `check("values")` if too few flags are given.
     """
     if rule not in list(_LEAST):  # a list, which is no key, is refused too
-        from paddle_flags._core.names import suggest
+        from paddle_flags._core.names import suggest_name
 
-        message = f"rule: {shown(rule)}: expected {', '.join(map(repr, _LEAST))}"
-        raise FlagArgumentError(message + suggest(str(rule), _LEAST))
+        message = f"rule: {quote_value(rule)}: expected {', '.join(map(repr, _LEAST))}"
+        raise FlagArgumentError(message + suggest_name(str(rule), _LEAST))
     members = _flags_of(flags, _LEAST[rule])
     kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 

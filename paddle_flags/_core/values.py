@@ -5,8 +5,8 @@ from __future__ import annotations
 from operator import index
 
 from paddle_flags._core import lists
-from paddle_flags._core.header import TYPES
-from paddle_flags._core.status import shown, to_bytes, to_text
+from paddle_flags._core.header import C_TYPES
+from paddle_flags._core.status import quote_value, to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -64,7 +64,7 @@ _PYTHON: dict[str, type] = {"b": bool, "i64": int, "u64": int, "f64": float, "st
 
 
 def _value_type(number: int, name: str) -> ValueType:
-    ctype, member = TYPES[name]
+    ctype, member = C_TYPES[name]
     decode = to_text if member == "str" else None
     kind = ValueType(number, name, _PYTHON[member], f"{ctype} *", member, decode)
     if kind.python is int:
@@ -162,6 +162,21 @@ def native(flag: Flag[Any], value: Any) -> Any:
     return type_.write(value)
 
 
+def format_argument(value: Any, flag: Flag[Any] | None = None) -> str:
+    """Return a value as a command line reads it.
+
+    Text that a list or `flag` reads as that value; without a flag, of a bool, a number, text or a
+    tuple of them.
+    """
+    if flag is not None:
+        value = native(flag, value)
+    if isinstance(value, tuple):
+        return lists.encode(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return lists.number_text(value) if isinstance(value, (int, float)) else str(value)
+
+
 def decode_list(state: int, text: str) -> tuple[Any, ...]:
     """Return the values in the text of a list flag in this state."""
     item = _BY_STATE[state].item
@@ -212,7 +227,7 @@ REDACTED = _Redacted("<redacted>")
 
 
 def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
-    seen = REDACTED if sensitive else shown(value)
+    seen = REDACTED if sensitive else quote_value(value)
     error = FlagTypeError(f"{what}{seen}: expected {expected}, not {type(value).__name__}")
     error.status = "PD_ERR_TYPE"
     return error
@@ -236,7 +251,7 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     if items is None:
         expected = f"a sequence of {expected} for a list of {kind.item.name}"
         if isinstance(value, str) and not sensitive:
-            expected += f", as in [{shown(value)}]"
+            expected += f", as in [{quote_value(value)}]"
         raise _refuse(f"{name}=", expected, value, sensitive=sensitive)
     return tuple(
         _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
@@ -276,7 +291,7 @@ def _by_type(
         cause = None if sensitive else error.__cause__
     else:
         raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
-    refused = FlagValueError(f"{name}={REDACTED if sensitive else shown(value)}: {reason}")
+    refused = FlagValueError(f"{name}={REDACTED if sensitive else quote_value(value)}: {reason}")
     refused.status = "PD_ERR_VALUE"
     raise refused from cause
 

@@ -6,16 +6,16 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.shared_flags import Library, libraries
+from paddle_flags import FLAGS
 from paddle_flags._doctor.markers import BRIDGES
 from paddle_flags._doctor.process import cell_addresses
 from paddle_flags._doctor.variables import variables_in
+from paddle_flags.extend import JoinedLibrary, for_each, joined_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
     from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.libraries import Loaded
     from paddle_flags._doctor.markers import Variable
@@ -74,7 +74,7 @@ def bridged_flags() -> Bridged:
         files.setdefault(os.path.realpath(flag.module), set()).add(flag.name)
         cells.update(dict.fromkeys(cell_addresses(flag), flag.name))
 
-    for_each(all_flags(), add)
+    for_each(FLAGS.values(), add)
     return Bridged(cells, files)
 
 
@@ -94,7 +94,7 @@ def foreign_flags(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
 
 
 def _report_library(origin: str, placed: Sequence[LoadedVariable], bridged: Bridged) -> Report:
-    known = libraries.get(BRIDGES[origin], Library(""))
+    known = joined_libraries.get(BRIDGES[origin], JoinedLibrary(""))
     joined = set(known.names)
     left: set[str] = set()
     hidden: dict[str, list[str]] = {}
@@ -117,7 +117,7 @@ def is_built_in(variable: Variable) -> bool:
 
 
 def _make_report(
-    title: str, argument: str, known: Library, joined: set[str], left: set[str]
+    title: str, argument: str, known: JoinedLibrary, joined: set[str], left: set[str]
 ) -> Report:
     asked = bool(known.names or known.left_out)
     return {
@@ -134,12 +134,12 @@ def _make_report(
 
 def _report_absl_py() -> Report:
     """Report on absl's flags of Python; the package need not be there."""
-    known = libraries.get("absl-py")
+    known = joined_libraries.get("absl-py")
     left: set[str] = set()
     if known is None:
         values: Any = getattr(sys.modules.get("absl.flags"), "FLAGS", {})
         left = {values[name].name for name in values}
-        known = Library("")
+        known = JoinedLibrary("")
     return _make_report("absl-py", "absl-py", known, known.names, left)
 
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.history import place_of
-from paddle_flags._core.registry import all_flags
-from paddle_flags._core.status import ErrorList, check_status, new_error, to_text
-from paddle_flags._native import ffi, lib
+from paddle_flags import FLAGS
+from paddle_flags.extend import (
+    ErrorList,
+    check_status,
+    describe_origin,
+    ffi,
+    lib,
+    new_error,
+    to_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
 
 Report = dict[str, Any]
 
@@ -92,7 +98,7 @@ def cell_addresses(flag: Flag[Any]) -> set[int]:
 
 def shared_flags() -> Iterator[Report]:
     """Return the flags with several variables, or with one that has another value."""
-    for flag in all_flags():
+    for flag in FLAGS.values():
         cells = cells_of(flag)
         if len(cells) > 1 or not all(cell["in_step"] for cell in cells):
             yield {"name": flag.name, "cells": cells}
@@ -131,5 +137,5 @@ def pending() -> Iterator[Report]:
         yield {
             "name": to_text(info.name),
             "source": to_text(lib.pd_source_name(info.origin.source)),
-            "place": place_of(info.origin),
+            "place": describe_origin(info.origin),
         }

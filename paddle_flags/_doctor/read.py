@@ -10,11 +10,11 @@ import os
 import stat
 from typing import Any
 
-from paddle_flags._core.missing import importing
 from paddle_flags._doctor.binary import Binary
 from paddle_flags._doctor.elf import binary_from_elf
 from paddle_flags._doctor.other_formats import binary_from_macho, binary_from_pe
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import optional_import
 
 # Largest files that are read, in bytes: LIEF is slow for PE and Mach-O.
 _SIZES_MAX = {"ELF": 1 << 32, "PE": 1 << 26, "MACHO": 1 << 26}
@@ -51,7 +51,7 @@ def read_binary(path: str) -> Binary:
 
 def _parse(path: str, kind: str) -> Any:
     """Return LIEF's object for a file, or None where the file is of no use."""
-    with importing(f"{path}: reading the file", "LIEF", "doctor"):
+    with optional_import(f"{path}: reading the file", "LIEF", "doctor"):
         import lief
     lief.logging.disable()
     if kind == "ELF":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.registry import all_flags
+from paddle_flags import FLAGS
 from paddle_flags._doctor.markers import LIBRARIES
 from paddle_flags._doctor.process import cells_of
 from paddle_flags._doctor.variables import variables_in
@@ -47,7 +47,7 @@ def registry_problems(flags: Sequence[Report]) -> Iterator[str]:
 
 def _own_flags(files: Sequence[Binary]) -> dict[str, list[str]]:
     own: dict[str, list[str]] = {}
-    for flag in all_flags():
+    for flag in FLAGS.values():
         if flag.defined:
             cells = cells_of(flag)
             places = [cell["module"] for cell in cells if cell["kind"] == "definition"]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.registry import all_flags, for_each
+from paddle_flags import FLAGS
 from paddle_flags._doctor.process import cells_of
+from paddle_flags.extend import for_each
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
     from paddle_flags._doctor.binary import Binary
     from paddle_flags._doctor.process import Report
 
@@ -26,7 +27,7 @@ def is_schema(name: str) -> bool:
 
 
 def _schemas() -> Iterator[Report]:
-    return filter(None, for_each(all_flags(), _schema_of))
+    return filter(None, for_each(FLAGS.values(), _schema_of))
 
 
 def _schema_of(flag: Flag[Any]) -> Report | None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags._doctor.bridges import bridge_lines
-from paddle_flags._report.facts import one_line
-from paddle_flags._report.table import table
+from paddle_flags.extend import escape_controls, format_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +20,8 @@ _ARTICLES = {"definition": "a", "import": "an"}
 def _section(title: str, head: Sequence[str], rows: Rows) -> list[str]:
     if not rows:
         return []
-    shown = [[one_line(cell) for cell in row] for row in rows]
-    return [f"{title}:", *(f"  {line}" for line in table(head, shown).splitlines()), ""]
+    shown = [[escape_controls(cell) for cell in row] for row in rows]
+    return [f"{title}:", *(f"  {line}" for line in format_table(head, shown).splitlines()), ""]
 
 
 def _file_row(file: Report) -> tuple[str, ...]:
@@ -63,12 +62,12 @@ def to_lines(report: Report) -> list[str]:
         ),
     ):
         lines += _section(title, head, rows)
-    bridges = [f"  {one_line(line)}" for line in bridge_lines(report["foreign_flags"])]
+    bridges = [f"  {escape_controls(line)}" for line in bridge_lines(report["foreign_flags"])]
     if bridges:
         lines += ["flags of other libraries in this process:", *bridges, ""]
-    lines += [f"note: {one_line(note)}" for note in report["notes"]]
+    lines += [f"note: {escape_controls(note)}" for note in report["notes"]]
     lines += [""] * bool(report["notes"])
-    problems = [f"  {one_line(problem)}" for problem in report["problems"]]
+    problems = [f"  {escape_controls(problem)}" for problem in report["problems"]]
     return lines + (["problems:", *problems] if problems else ["no problems"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags import errors
 from paddle_flags._core.status import new_error, to_text
-from paddle_flags._input.options import HELP_KINDS, Call, Options, check_tokens
+from paddle_flags._input.options import HELP_KINDS, Call, ParseOptions, check_tokens
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -20,7 +20,7 @@ class HelpWanted:
         self.pattern = pattern  # of --helpon=<pattern> and the like, or ""
 
 
-def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
+def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWanted:
     """Set the flags of a command line that begins with the program; return its other arguments.
 
     Raises FlagParseError; no flag has changed then.
@@ -54,7 +54,7 @@ def read_argv(tokens: list[str], options: Options) -> list[str] | HelpWanted:
     return rest
 
 
-before_reading: list[Callable[[list[str], Options], list[str]]] = []
+before_reading: list[Callable[[list[str], ParseOptions], list[str]]] = []
 """Functions that return the tokens of a line of `parse` as it is to read them, one for each."""
 
 after_reading: list[Callable[[], None]] = []

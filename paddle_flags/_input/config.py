@@ -13,7 +13,7 @@ from paddle_flags._core.status import (
     ErrorList,
     check_status,
     new_error,
-    shown,
+    quote_value,
     to_argument,
     to_bytes,
     to_prefix,
@@ -27,7 +27,7 @@ from paddle_flags._native import ffi, lib
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags._input.options import Environment
+    from paddle_flags._input.environment import EnvironmentOptions
     from paddle_flags._input.reading import FileValue, Place
 
 Path = Union[str, bytes, "os.PathLike[str]", "os.PathLike[bytes]"]
@@ -66,7 +66,7 @@ class ConfigFiles:
         program: str,
         *,
         allow_pending: bool,
-        environment: Environment,
+        environment: EnvironmentOptions,
         flag_in_file: Callable[[str], str | None] | None = None,
     ) -> None:
         self.program = program
@@ -204,12 +204,14 @@ def _files_of(config: Path | Sequence[Path]) -> list[_File]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
     if isinstance(config, Mapping):
-        message = f"config is {shown(config)}: {expected}, not values; set those by FLAGS.update"
+        message = (
+            f"config is {quote_value(config)}: {expected}, not values; set those by FLAGS.update"
+        )
         raise errors.FlagTypeError(message)
     try:
         found = [_parts(path) for path in every]
     except TypeError:
-        message = f"config is {shown(config)}: {expected}"
+        message = f"config is {quote_value(config)}: {expected}"
         raise errors.FlagTypeError(message) from None
     for file in found:
         to_argument("config", file.given)

@@ -16,8 +16,8 @@ from paddle_flags._core.status import (
     ErrorList,
     check_status,
     new_error,
+    quote_value,
     raise_deferred,
-    shown,
     to_bytes,
 )
 from paddle_flags._input.config import new_config
@@ -123,7 +123,7 @@ def _written(given: FleetValue) -> tuple[str, int]:
 def _plain(given: FleetValue, item: Item) -> str:
     if type(item) not in _KINDS:
         expected = "expected text, a number, true, false or a list of these"
-        message = f"{given.name}: {shown(item)}: {expected}"
+        message = f"{given.name}: {quote_value(item)}: {expected}"
         raise errors.FlagTypeError(message)
     if isinstance(item, bool):
         return str(item).lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddle_flags._core.flag import flags_made
 from paddle_flags._core.names import name_in_token, normalize_name
 from paddle_flags._core.registry import for_each
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
 from paddle_flags.errors import FlagWarning
 
@@ -55,7 +55,9 @@ def _warnings_about(flag: Flag[Any], tokens: list[str]) -> list[FlagWarning]:
             continue
         if entry.value == now and not flag.sensitive:
             continue
-        line, seen = (shown(entry.value), shown(now)) if not flag.sensitive else (REDACTED,) * 2
+        line, seen = (
+            (quote_value(entry.value), quote_value(now)) if not flag.sensitive else (REDACTED,) * 2
+        )
         message = (
             f"--{flag.name}={line} has no effect: code has set the flag to {seen} at {flag.place},"
             " which takes precedence over the command line; to use the line, call"

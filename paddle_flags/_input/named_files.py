@@ -8,9 +8,9 @@ from paddle_flags import errors
 from paddle_flags._core import lists
 from paddle_flags._core.define import define
 from paddle_flags._core.registry import FLAGS
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._input.config import ConfigFiles, fail, new_config
-from paddle_flags._input.options import Options
+from paddle_flags._input.options import ParseOptions
 from paddle_flags._input.preview import preview_line
 from paddle_flags._native import ffi, lib
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _HELP = "Read flags from these files, of which later ones win; ?FILE may be missing"
 
 
-def config_flag(options: Options) -> Flag[Any]:
+def config_flag(options: ParseOptions) -> Flag[Any]:
     """Return the flag that names files; define it if the program has not."""
     return naming_flag("config_flag", options.config_flag or "", _HELP)
 
@@ -38,12 +38,12 @@ def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
     elif flag.sensitive:
         why = "is sensitive, and messages name what it has"
     if why:
-        message = f"{parameter}: {shown(name)}: {why}"
+        message = f"{parameter}: {quote_value(name)}: {why}"
         raise errors.FlagArgumentError(message)
     return flag
 
 
-def find(tokens: list[str], options: Options) -> ConfigFiles | None:
+def find(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
     """Return the files, those that the user names last; None if the program has none."""
     named: list[str] = []
     if options.config_flag is not None:
@@ -64,12 +64,12 @@ def find(tokens: list[str], options: Options) -> ConfigFiles | None:
     )
 
 
-def _named(tokens: list[str], options: Options) -> list[str]:
+def _named(tokens: list[str], options: ParseOptions) -> list[str]:
     return names_of(config_flag(options), tokens, options)
 
 
 def names_of(
-    flag: Flag[Any], tokens: list[str], options: Options, config: Any = ffi.NULL
+    flag: Flag[Any], tokens: list[str], options: ParseOptions, config: Any = ffi.NULL
 ) -> list[str]:
     """Return what a flag will have once the line is parsed."""
     text = preview_line(tokens, options, flag=flag, config=config).text
@@ -78,12 +78,12 @@ def names_of(
     return list(lists.decode(str, text)) if flag.items else [text][: len(text)]
 
 
-def read(files: ConfigFiles | None, options: Options) -> Any:
+def read(files: ConfigFiles | None, options: ParseOptions) -> Any:
     """Return a `pd_config *` with what the files have, and with the errors of the program."""
     config = files.read() if files else new_config()
     if options.config_flag is not None:
         flag = config_flag(options)
-        found = preview_line([""], Options(), flag=flag, config=config)
+        found = preview_line([""], ParseOptions(), flag=flag, config=config)
         if found.text is not None:
             why = "a configuration file cannot name others"
             fail(config, f"{found.place}: --{flag.name}: {why}")

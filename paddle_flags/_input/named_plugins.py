@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named, plugin_parts
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._input.named_files import find, names_of, naming_flag
 from paddle_flags._native import ffi
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paddle_flags._core.flag import Flag
-    from paddle_flags._input.options import Options
+    from paddle_flags._input.options import ParseOptions
 
     Plugin = str | os.PathLike[str]
     Plugins = Plugin | Sequence[Plugin]
@@ -25,12 +25,12 @@ _HELP = "Load these plugins first: libraries, NAMESPACE=FILE for one in a namesp
 _LIBRARIES = ("so", "dylib", "dll", "pyd")
 
 
-def plugin_flag(options: Options) -> Flag[Any]:
+def plugin_flag(options: ParseOptions) -> Flag[Any]:
     """Return the flag that names plugins; define it if the program has not."""
     return naming_flag("plugin_flag", options.plugin_flag or "", _HELP)
 
 
-def load_plugins(tokens: list[str], options: Options) -> None:
+def load_plugins(tokens: list[str], options: ParseOptions) -> None:
     """Load the plugins of a line that is to be parsed; add errors of the user to the options.
 
     Raises the errors of the program's own plugins, and what the import of a module raises.
@@ -58,7 +58,7 @@ def _plugins_of(plugins: Plugins | None) -> list[Plugin]:
         return list(every)
     except TypeError:
         expected = "expected a library or a module, or a list of them"
-        message = f"plugins is {shown(plugins)}: {expected}"
+        message = f"plugins is {quote_value(plugins)}: {expected}"
         raise errors.FlagTypeError(message) from None
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
-    shown,
+    check_bool,
+    quote_value,
     to_argument,
     to_bytes,
     to_prefix,
-    to_switch,
     to_variable,
 )
 from paddle_flags._fast import parse_argv
@@ -18,21 +18,12 @@ from paddle_flags._native import ffi, lib
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, Literal, TypedDict
+    from typing import Any, Literal
 
     from paddle_flags._input.config import Path
     from paddle_flags._input.named_plugins import Plugins
 
     Order = Literal["remove", "leave", "reorder"]
-
-    class Environment(TypedDict, total=False):
-        """How `parse` reads the environment: its parameters that say so."""
-
-        env_prefix: str | None
-        env_flags: str | None
-        env_ignore_empty: bool
-        env_files: bool
-        warn_unknown_env: bool
 
 
 # "helpfull" and the others by their numbers.
@@ -45,7 +36,6 @@ _ORDERS = {
     "leave": lib.PD_ARRANGE_LEAVE,
     "reorder": lib.PD_ARRANGE_REORDER,
 }
-ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
 _SWITCHES = (
     "env_ignore_empty",
     "env_files",
@@ -58,8 +48,11 @@ _SWITCHES = (
 )
 
 
-class Options:
-    """How a command line is read."""
+class ParseOptions:
+    """How a command line is read: the parameters of `parse` that say so."""
+
+    ENVIRONMENT = ("env_prefix", "env_flags", "env_ignore_empty", "env_files", "warn_unknown_env")
+    """Those that are about the environment."""
 
     def __init__(
         self,
@@ -113,7 +106,7 @@ class Options:
             if text is not None:
                 to_argument(name, text)
         for name in _SWITCHES:
-            to_switch(name, getattr(self, name))
+            check_bool(name, getattr(self, name))
         self._check_environment()
         if self.known_only and (self.allow_pending or not self.arguments):
             other = "allow_pending=True" if self.allow_pending else "arguments=False"
@@ -141,7 +134,7 @@ def check_tokens(tokens: Sequence[object]) -> None:
     """Raise an error for a token that cannot be passed to C."""
     for token in tokens:
         if not isinstance(token, str):
-            message = f"argv has {shown(token)}: expected str, not {type(token).__name__}"
+            message = f"argv has {quote_value(token)}: expected str, not {type(token).__name__}"
             raise errors.FlagTypeError(message)
         to_bytes(token, "argv: ")
     message = "argv: out of memory"
@@ -151,7 +144,7 @@ def check_tokens(tokens: Sequence[object]) -> None:
 class Call:
     """A call of pd_parse_argv and the memory it needs."""
 
-    def __init__(self, options: Options, look: Any = ffi.NULL) -> None:
+    def __init__(self, options: ParseOptions, look: Any = ffi.NULL) -> None:
         self.found = ErrorList()
         self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
         self._look = look
@@ -198,6 +191,6 @@ def _address(pointer: Any) -> int:
 
 def _arrange(order: str) -> int:
     if not isinstance(order, str) or order not in _ORDERS:
-        message = f"order is {shown(order)}: expected 'remove', 'leave' or 'reorder'"
+        message = f"order is {quote_value(order)}: expected 'remove', 'leave' or 'reorder'"
         raise errors.FlagArgumentError(message)
     return int(_ORDERS[order])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import check_status, new_error, to_text
-from paddle_flags._input.options import Call, Options, check_tokens
+from paddle_flags._input.options import Call, ParseOptions, check_tokens
 from paddle_flags._native import ffi
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Preview(NamedTuple):
 
 def preview_line(
     tokens: list[str],
-    options: Options,
+    options: ParseOptions,
     *,
     argument: int = 0,
     flag: Flag[Any] | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.lists import encode
-from paddle_flags._core.missing import importing
+from paddle_flags._core.missing import optional_import
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import FLAGS
 
@@ -84,7 +84,7 @@ class Reading:
 
     def importing(self, what: str, package: str, extra: str) -> AbstractContextManager[None]:
         """Surround the import of what reads the file; without it, the file is unreadable."""
-        return importing(what, package, extra, lambda why: self.stop(None, why))
+        return optional_import(what, package, extra, lambda why: self.stop(None, why))
 
     def note_table(self, keys: Sequence[str]) -> None:
         """Note that the file has the table that the keys lead to."""

@@ -14,13 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core import saved_definitions, shared_flags
-from paddle_flags._core.definition import define_at, place_of
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.redefine import undefine
-from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.values import REDACTED, native
-from paddle_flags._input.argv import after_reading, before_reading
+from paddle_flags import FLAGS, undefine
 from paddle_flags._integrations.absl_link import (
     Link,
     OurLink,
@@ -31,34 +25,47 @@ from paddle_flags._integrations.absl_link import (
 )
 from paddle_flags._integrations.absl_values import Codec, Proposal
 from paddle_flags._integrations.line import Inputs, Line, find_token, quote_items
-from paddle_flags._report import facts
 from paddle_flags.errors import FlagConflictError, FlagError
+from paddle_flags.extend import (
+    REDACTED,
+    DefinitionListener,
+    FlagSnapshot,
+    JoinedLibrary,
+    after_reading,
+    before_reading,
+    define_at,
+    for_each,
+    format_argument,
+    format_value,
+    joined_libraries,
+    normalize_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from types import FrameType
 
-    from paddle_flags._core.definition import Place
-    from paddle_flags._core.flag import Flag
-    from paddle_flags._input.options import Options
+    from paddle_flags import Flag
+    from paddle_flags.extend import ParseOptions
 
 
 flags.disclaim_key_flags()  # absl looks for the module that defines a flag behind this one
 
 
-class Bridge(saved_definitions.Listener):
+class Bridge(DefinitionListener):
     """Two registries as one."""
 
     def __init__(self, values: Any) -> None:
         self._values = values
         self.inputs = Inputs()
         self.left_out: dict[str, str] = {}
-        self._known = shared_flags.add_library("absl-py", "absl-py")
+        self._known = joined_libraries.setdefault("absl-py", JoinedLibrary("absl-py"))
         self.reading: list[str] | None = None  # the command line that absl reads now
         self._links: dict[str, Link] = {}
         self._ours: set[str] = set()  # names of flags that absl has got from us
         # By name and meaning: links, and where absl had their flags.
         self._withdrawn: dict[tuple[str, Any], tuple[Link, list[str], list[list[Any]]]] = {}
-        saved_definitions.listeners.add(self)
+        self.listen()
 
     # ---- absl's flags, here ----
 
@@ -125,10 +132,10 @@ class Bridge(saved_definitions.Listener):
             known["aliases"] = []  # the letter may be what has another meaning here
             return define_at(place, flag.name, default, flag.help, **known)
 
-    def _place(self, name: str) -> Place:
+    def _place(self, name: str) -> FrameType | tuple[str, str, int]:
         module = self._values.find_module_defining_flag(name)
         if module is None:  # it is being defined
-            return place_of(absl_caller())
+            return absl_caller()
         file = getattr(sys.modules.get(module), "__file__", None) or module
         return os.path.abspath(module) if module == sys.argv[0] else module, file, 0
 
@@ -142,7 +149,7 @@ class Bridge(saved_definitions.Listener):
         """Add all our flags to absl, and remove those that are undefined."""
         for name in [name for name in self._ours if not self._links[name].ours.defined]:
             self._remove_from_absl(name)
-        for flag in all_flags():
+        for flag in FLAGS.values():
             if flag.name not in self._links:
                 self._add_flag_to_absl(flag)
 
@@ -154,12 +161,12 @@ class Bridge(saved_definitions.Listener):
                 self._add_flag_to_absl(flag)
 
     def _add_flag_to_absl(self, flag: Flag[Any]) -> None:
-        about = facts.Snapshot(flag)
+        about = FlagSnapshot(flag)
         made = _make_absl_flag(about)
         link = OurLink(self._values, made, flag)
         made.__dict__["default"] = link.to_theirs(flag.default)
         if not about.sensitive:
-            made.default_as_str = repr(facts.value_text(about, about.default))
+            made.default_as_str = repr(format_value(about, about.default))
         flags_there = self._flags()
         for name in (flag.name, *about.aliases, *flag.old_names):
             flags_there.setdefault(name, made)
@@ -190,7 +197,7 @@ class Bridge(saved_definitions.Listener):
         )
         lists = [each for by in known for each in by.values() if link.theirs in each]
         values._cleanup_unregistered_flag_from_module_dicts(link.theirs)
-        if not saved_definitions.savers:  # nobody puts definitions back
+        if not self.may_be_restored:
             self._withdrawn.clear()
         self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
 
@@ -241,7 +248,7 @@ class Bridge(saved_definitions.Listener):
 
     # ---- command lines ----
 
-    def quote_items(self, tokens: list[str], options: Options) -> list[str]:
+    def quote_items(self, tokens: list[str], options: ParseOptions) -> list[str]:
         """Return the tokens with each value of a MultiFlag as one item, also with commas."""
         multi = [
             link.ours
@@ -300,7 +307,7 @@ class Bridge(saved_definitions.Listener):
         return [find_token(tokens, 0, "--flagfile")] + [None] * (count - 1)
 
 
-def _make_absl_flag(about: facts.Snapshot) -> Any:
+def _make_absl_flag(about: FlagSnapshot) -> Any:
     """Return a flag of absl for one of ours."""
     letters = [name for name in about.aliases if len(name) == 1]
     return flags.Flag(
@@ -308,7 +315,7 @@ def _make_absl_flag(about: facts.Snapshot) -> Any:
         _Serializer(about.flag),
         about.name,
         None,
-        " ".join([about.help, *(f"[{note}]" for note in facts.notes(about))]).strip(),
+        " ".join([about.help, *(f"[{note}]" for note in about.notes)]).strip(),
         short_name=letters[0] if letters else None,
         boolean=about.type == "bool",
     )
@@ -317,8 +324,8 @@ def _make_absl_flag(about: facts.Snapshot) -> Any:
 class _Parser(flags.ArgumentParser):  # type: ignore[type-arg, unused-ignore] # generic in some
     """Describes the values of a flag of ours; our registry reads them."""
 
-    def __init__(self, about: facts.Snapshot) -> None:
-        self._about = facts.type_of(about)
+    def __init__(self, about: FlagSnapshot) -> None:
+        self._about = about.type_text
         self.syntactic_help = self._about
 
     def parse(self, argument: Any) -> Any:
@@ -339,7 +346,7 @@ class _Serializer(flags.ArgumentSerializer):  # type: ignore[type-arg, unused-ig
         if self._flag.sensitive:
             return str(REDACTED)
         plain = tuple(value) if isinstance(value, list) else value
-        return facts.argument_text(native(self._flag, plain))
+        return format_argument(plain, self._flag)
 
 
 class _Redacting:

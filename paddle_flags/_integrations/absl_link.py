@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core.assign import assign
-from paddle_flags._core.frames import native_frame
-from paddle_flags._core.status import check_call, new_error, to_bytes
-from paddle_flags._core.values import REDACTED
 from paddle_flags._integrations.absl_validators import Watch, state
 from paddle_flags._integrations.absl_values import SharedList, verify
 from paddle_flags._integrations.line import set_texts
-from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
+from paddle_flags.extend import (
+    REDACTED,
+    assign_values,
+    check_call,
+    first_user_frame,
+    lib,
+    new_error,
+    to_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-    from paddle_flags._core.flag import Flag
-    from paddle_flags._core.hooks import Hook
+    from paddle_flags import Flag, Hook
     from paddle_flags._integrations.absl_values import Codec
 
 _UNKNOWN = object()
@@ -124,7 +127,7 @@ class Link:
             return
         if state.source == lib.PD_SOURCE_RUNTIME and self._restore(wanted):
             return
-        assign([(self.ours, wanted)], _where(), source=state.source)
+        assign_values({self.ours: wanted}, _where(), state.source)
 
     accepts_none = False
 
@@ -133,7 +136,7 @@ class Link:
         self.ours.reset()
         if self.ours.value != empty:
             with suppress(FlagError):
-                assign([(self.ours, empty)], _where(), source=state.source)
+                assign_values({self.ours: empty}, _where(), state.source)
 
     def _remember(self) -> None:
         if self.ours.source not in ("run time", "argv"):
@@ -168,7 +171,7 @@ class Link:
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
             with raises_absl_errors():
-                assign([(self.ours, value)], _where(), source=lib.PD_SOURCE_RUNTIME)
+                assign_values({self.ours: value}, _where())
             self.forget()
 
     def forget(self) -> None:
@@ -235,11 +238,7 @@ def raises_absl_errors() -> Iterator[None]:
 
 def absl_caller() -> FrameType:
     """Return the frame of the code that called absl."""
-    frame: FrameType | None = sys._getframe()
-    between = ("paddle_flags.", "absl.", "contextlib")
-    while frame and str(frame.f_globals.get("__name__")).startswith(between):
-        frame = frame.f_back
-    return frame or native_frame()
+    return first_user_frame(sys._getframe(), "absl.", "contextlib")
 
 
 def _where() -> tuple[str, int]:

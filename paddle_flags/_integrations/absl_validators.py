@@ -10,14 +10,13 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core.hooks import add_validator
-from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
+from paddle_flags.extend import add_validator, lib
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags._core.hooks import Hook
+    from paddle_flags import Hook
     from paddle_flags._integrations.absl_link import Link
 
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
-from paddle_flags._core.status import shown
-from paddle_flags._core.types import REJECTIONS, Type, Unfit
-from paddle_flags._report.facts import argument_text
+from paddle_flags import Type
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import format_argument, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,7 +43,7 @@ class Codec:
         self.multi = self._is_multi
         self.via = None  # or what gives a choice one spelling, whatever sets it
         if not self._is_list and isinstance(self._parser, _CHOICES):
-            self.via = Type(self._canonical, metavar="STRING")
+            self.via = Type(self._canonical, metavar="STRING", expected="one of the choices")
 
     def to_ours(self, value: Any) -> Any:
         """Return the value for our flag; None stands for nothing."""
@@ -68,7 +67,7 @@ class Codec:
         try:
             return str(serializer.serialize([value] if self._is_multi else value))
         except Exception as error:  # whatever the serializer of the program raises
-            message = f"{self._flag.name}: its serializer can't write {shown(value)}: {error}"
+            message = f"{self._flag.name}: its serializer can't write {quote_value(value)}: {error}"
             raise FlagTypeError(message) from error
 
     def _read(self, text: str) -> Any:
@@ -88,10 +87,7 @@ class Codec:
         """Return the text that absl writes for the value that it reads in a text."""
         if text == self.to_ours(self._flag.default):
             return text
-        try:
-            return str(self._item_to_ours(self._parser.parse(text)))
-        except REJECTIONS as error:
-            raise Unfit(str(error)) from error
+        return str(self._item_to_ours(self._parser.parse(text)))
 
     def _item_to_theirs(self, value: Any) -> Any:
         if self._is_list and not self._is_multi:
@@ -103,7 +99,7 @@ class Codec:
 
     def text(self, value: Any) -> str:
         """Return the text of a value as our command line reads it."""
-        return argument_text(self.to_ours(value))
+        return format_argument(self.to_ours(value))
 
     def limits(self, default: Any) -> dict[str, Any]:
         """Return range and choices, if they suit the default; absl's parser knows them, too."""

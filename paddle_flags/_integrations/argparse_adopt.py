@@ -7,26 +7,21 @@ from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.definition import define_at, place_of
-from paddle_flags._core.lists import encode
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.registry import FLAGS
-from paddle_flags._core.status import shown
-from paddle_flags._core.validators import add_group
+from paddle_flags import FLAGS, add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     bridge_of,
     note_option_flag,
     sub_parsers_left_out,
 )
-from paddle_flags._report.facts import argument_text
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
+from paddle_flags.extend import define_at, format_argument, normalize_name, quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
     from paddle_flags._integrations.argparse_namespace import Overlay
     from paddle_flags._integrations.line import Inputs
 
@@ -126,15 +121,14 @@ class OptionFlag:
             "replace": replace,
             "count": self._kind == "count",
         }
-        place = place_of(frame)
         try:
             self.flag = define_at(
-                place, self.name, self._default, self._help(), aliases=self._aliases(), **known
+                frame, self.name, self._default, self._help(), aliases=self._aliases(), **known
             )
         except FlagConflictError:  # it may be about an alias, which is a mere convenience
             if not self._aliases():
                 raise
-            self.flag = define_at(place, self.name, self._default, self._help(), **known)
+            self.flag = define_at(frame, self.name, self._default, self._help(), **known)
         self._meaning = _meaning(self.flag)
         self._add_checks(check)
 
@@ -223,16 +217,16 @@ class OptionFlag:
             lowest, highest = choices[0], choices[-1]
             if self._kind == "scalar" and lowest <= self._default <= highest:
                 return lowest, highest, [], None
-        texts = [argument_text(self._scalar(each)) for each in choices]
+        texts = [format_argument(self._scalar(each)) for each in choices]
         defaults = self._default if self._kind == "list" else [self._default]
-        if all(argument_text(each) in texts for each in defaults) and not any(
+        if all(format_argument(each) in texts for each in defaults) and not any(
             "|" in t for t in texts
         ):
             return None, None, texts, None
 
         def check(value: Any) -> None:
             for each in value if self._kind == "list" else [value]:
-                if argument_text(each) not in texts:
+                if format_argument(each) not in texts:
                     raise ValueError(f"expected one of {', '.join(texts)}")
 
         return None, None, [], check
@@ -305,8 +299,7 @@ class OptionFlag:
         value = value_in(namespace, self.dest)
         if isinstance(value, NotGiven):
             return None
-        wanted = self._value(value)
-        return encode(wanted) if self._kind == "list" else argument_text(wanted)
+        return format_argument(self._value(value))
 
     def fill(self, namespace: Overlay, result: Any) -> None:
         """Let the result, which is the caller's namespace, have the value that the flag has."""
@@ -321,7 +314,7 @@ class OptionFlag:
             try:
                 setattr(result, self.dest, self._converted(self.flag.value))
             except ValueError as error:
-                message = f"{self.flag.source}: {shown(self.flag.text)}: {error}"
+                message = f"{self.flag.source}: {quote_value(self.flag.text)}: {error}"
                 raise argparse.ArgumentError(self._first, message) from None
 
     def _fill_default(self, result: Any) -> None:

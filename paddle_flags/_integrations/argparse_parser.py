@@ -13,14 +13,14 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.registry import FLAGS
+from paddle_flags import FLAGS
 from paddle_flags._integrations import last_line
 from paddle_flags._integrations.argparse_namespace import Overlay, namespace_below
 from paddle_flags._integrations.line import Inputs, Line, find_token
 from paddle_flags._integrations.options import Option, options, patterns
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagParseError
+from paddle_flags.extend import normalize_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

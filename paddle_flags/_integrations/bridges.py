@@ -6,23 +6,28 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from paddle_flags._core.frames import first_user_frame, frame_above, hides_internal_frames
-from paddle_flags._core.missing import importing
-from paddle_flags._core.names import suggest
-from paddle_flags._core.status import shown, to_argument, to_switch
-from paddle_flags._input.options import ENVIRONMENT
 from paddle_flags._integrations.line import Inputs
 from paddle_flags.errors import FlagTypeError, FlagUnsupportedError
+from paddle_flags.extend import (
+    ParseOptions,
+    check_bool,
+    first_user_frame,
+    hides_internal_frames,
+    optional_import,
+    quote_value,
+    suggest_name,
+    to_argument,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Unpack
 
+    from _typeshed import StrOrBytesPath as Path
     from absl.flags import FlagValues
 
-    from paddle_flags._input.config import Path
-    from paddle_flags._input.options import Environment
     from paddle_flags._integrations.options import Only
+    from paddle_flags.extend import EnvironmentOptions
 
 F = TypeVar("F", bound="Callable[..., Any]")
 T = TypeVar("T", bound="argparse.ArgumentParser | Callable[..., Any]")
@@ -40,14 +45,14 @@ def add_options(
     only: Only = ...,
     config: Path | Sequence[Path] | None = ...,
     allow_pending: bool = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> T: ...
 @overload
 def add_options(
     *,
     only: Only = ...,
     config: Path | Sequence[Path] | None = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> Callable[[F], F]: ...
 @hides_internal_frames
 def add_options(
@@ -57,7 +62,7 @@ def add_options(
     only: Only = None,
     config: Path | Sequence[Path] | None = None,
     allow_pending: bool = False,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> Any:
     """Add the flags to a parser of argparse, or to a command of click, as options.
 
@@ -93,9 +98,9 @@ def add_options(
     before it have been added to a parser of argparse then. Not to be called while a command
     line is being read.
     """
-    _check_keywords("add_options", environment, ENVIRONMENT)
+    _check_keywords("add_options", environment, ParseOptions.ENVIRONMENT)
     inputs = Inputs(config, **environment)
-    to_switch("allow_pending", allow_pending)
+    check_bool("allow_pending", allow_pending)
 
     @hides_internal_frames
     def add(target: Any) -> Any:
@@ -123,7 +128,7 @@ def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool
         raise _not_for_typer(target)
     if not callable(target) or isinstance(target, type):
         raise _not_a(target, "an ArgumentParser, a click.Command or its function")
-    with importing("add_options of a function", "click", "click"):
+    with optional_import("add_options of a function", "click", "click"):
         from paddle_flags._integrations import click_command
     return click_command.decorate(target, only, inputs)
 
@@ -135,13 +140,13 @@ def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
         return _not_a(parser, "typer.main.get_command(app)")
     return FlagUnsupportedError(
-        f"add_options: {shown(parser)}: this version of typer does not use click;"
+        f"add_options: {quote_value(parser)}: this version of typer does not use click;"
         " read the flags first: app(paddle_flags.parse(known_only=True))"
     )
 
 
 def _not_a(found: object, expected: str) -> FlagTypeError:
-    what = f"{shown(found)}: expected {expected}, not {type(found).__name__}"
+    what = f"{quote_value(found)}: expected {expected}, not {type(found).__name__}"
     return FlagTypeError(f"add_options: {what}")
 
 
@@ -158,7 +163,7 @@ def bridge(
     namespace: str = ...,
     replace: bool = ...,
     config: Path | Sequence[Path] | None = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> dict[str, str]: ...
 @overload
 def bridge(
@@ -166,7 +171,7 @@ def bridge(
     /,
     *,
     config: Path | Sequence[Path] | None = ...,
-    **environment: Unpack[Environment],
+    **environment: Unpack[EnvironmentOptions],
 ) -> dict[str, str]: ...
 @hides_internal_frames
 def bridge(*sources: Any, **options: Any) -> dict[str, str]:
@@ -224,17 +229,19 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
     """
     source: Any = sources[0] if len(sources) == 1 else None
     if isinstance(source, argparse.ArgumentParser):
-        _check_keywords("bridge", options, ("namespace", "replace", "config", *ENVIRONMENT))
+        _check_keywords(
+            "bridge", options, ("namespace", "replace", "config", *ParseOptions.ENVIRONMENT)
+        )
         namespace, replace = options.pop("namespace", ""), options.pop("replace", False)
         inputs = Inputs(**options)
         to_argument("namespace", namespace)
-        to_switch("replace", replace)
+        check_bool("replace", replace)
         from paddle_flags._integrations.argparse_adopt import adopt
 
-        frame = first_user_frame(frame_above(1))
+        frame = first_user_frame(sys._getframe())
         return adopt(source, inputs, frame, namespace=namespace, replace=replace)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
-        _check_keywords("bridge", options, ("config", *ENVIRONMENT))
+        _check_keywords("bridge", options, ("config", *ParseOptions.ENVIRONMENT))
         from paddle_flags._integrations import absl_flags
 
         return absl_flags.bridge(source, Inputs(**options))
@@ -248,9 +255,8 @@ def _check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -
     """Raise TypeError for a keyword that the function doesn't have for its argument."""
     for name in given:
         if name not in known:
-            raise TypeError(
-                f"{function}() got an unexpected keyword argument {name!r}{suggest(name, known)}"
-            )
+            message = f"{function}() got an unexpected keyword argument {name!r}"
+            raise TypeError(message + suggest_name(name, known))
 
 
 def _is_flag_values(source: object) -> bool:

@@ -16,12 +16,11 @@ import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
-from paddle_flags._core.registry import FLAGS, find
-from paddle_flags._core.status import check_call, new_error, pop_warnings
+from paddle_flags import FLAGS
 from paddle_flags._integrations.line import Line, find_token, set_texts
 from paddle_flags._integrations.options import Option, options, patterns
-from paddle_flags._native import lib
 from paddle_flags.errors import FlagConflictError, FlagError
+from paddle_flags.extend import check_call, lib, new_error, pop_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,7 +182,7 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
         ctx.find_root().call_on_close(functools.partial(_drop, values))
     for name, _, _ in values.given:
         with suppress(FlagError):
-            flag = find(name)
+            flag = FLAGS[name]
             if name not in values.before:
                 values.before[name] = flag.text if flag.source == "argv" else None
     try:
@@ -204,7 +203,7 @@ def _texts(values: _Values) -> list[tuple[str, str]]:
     found: list[tuple[str, str]] = []
     for name, text, _ in values.given:
         if text is None:
-            counted[name] = counted.get(name, find(name).default or 0) + 1
+            counted[name] = counted.get(name, FLAGS[name].default or 0) + 1
         found.append((name, str(counted[name]) if text is None else text))
     return found
 
@@ -240,4 +239,4 @@ def _drop(values: _Values) -> None:
                 set_texts([(name, text)])
                 continue
             err = new_error()
-            check_call(lib.pd_flag_drop(find(name).handle, lib.PD_SOURCE_ARGV, err), err)
+            check_call(lib.pd_flag_drop(FLAGS[name].handle, lib.PD_SOURCE_ARGV, err), err)

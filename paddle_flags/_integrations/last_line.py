@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.pending_values import drop_pending
-from paddle_flags._core.registry import FLAGS
+from paddle_flags import FLAGS
+from paddle_flags.extend import drop_pending
 
 if TYPE_CHECKING:
-    from paddle_flags._core.history import FlagEntry
+    from paddle_flags import FlagEntry
 
 _values: dict[str, FlagEntry | None] = {}  # by names of flags; None for one that waits
 _rest: list[str] | None = None

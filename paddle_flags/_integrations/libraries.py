@@ -7,12 +7,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core import flag_finders, shared_flags
-from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.missing import importing
-from paddle_flags._core.names import suggest
-from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.status import queue_warning, raise_deferred, shown, to_argument
+from paddle_flags import FLAGS
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagNameError,
@@ -20,6 +15,19 @@ from paddle_flags.errors import (
     FlagUnsupportedError,
     FlagValueError,
     FlagWarning,
+)
+from paddle_flags.extend import (
+    JoinedLibrary,
+    flag_finders,
+    for_each,
+    hides_internal_frames,
+    joined_libraries,
+    optional_import,
+    queue_warning,
+    quote_value,
+    raise_deferred,
+    suggest_name,
+    to_argument,
 )
 
 if TYPE_CHECKING:
@@ -54,7 +62,8 @@ class BridgedLibrary:
         self.name = name
         self.namespace = ""  # in front of names, with a dot
         self.found = False
-        self.flags = shared_flags.add_library(name, LIBRARIES[name].title.partition(",")[0])
+        title = LIBRARIES[name].title.partition(",")[0]
+        self.flags = joined_libraries.setdefault(name, JoinedLibrary(title))
 
     def join(self) -> list[str]:
         """Take its flags; return errors about values that were waiting for them."""
@@ -102,8 +111,8 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         followed = _bridged.setdefault(name, BridgedLibrary(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
-    if _find_later not in flag_finders.finders:
-        flag_finders.finders.append(_find_later)
+    if _find_later not in flag_finders:
+        flag_finders.append(_find_later)
         sys.meta_path.insert(0, _finder)
     rejected = _search(names or LIBRARIES)
     _check_found(names)
@@ -125,7 +134,7 @@ def sync() -> None:
     """
     if _bridged:
         _search_again()
-    for_each(all_flags(), lambda flag: flag.source)  # any call takes over what was assigned
+    for_each(FLAGS.values(), lambda flag: flag.source)  # any call takes over what was assigned
     raise_deferred()
 
 
@@ -235,8 +244,8 @@ def _library_of(name: str) -> str:
         )
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
-        near = suggest(name, [*LIBRARIES, *_OTHER_NAMES])
-        message = f"bridge({shown(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
+        near = suggest_name(name, [*LIBRARIES, *_OTHER_NAMES])
+        message = f"bridge({quote_value(name)}): expected {', '.join(map(repr, LIBRARIES))}{near}"
         raise FlagArgumentError(message)
     return known
 
@@ -246,7 +255,7 @@ _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 
 def _check_namespace(namespace: str, names: list[str]) -> None:
     if namespace and not _NAMESPACE.fullmatch(namespace):
-        message = f"bridge: namespace {shown(namespace)}: expected a name such as 'torch'"
+        message = f"bridge: namespace {quote_value(namespace)}: expected a name such as 'torch'"
         raise FlagNameError(message)
     if namespace and len(names) != 1:
         message = "bridge: a namespace is for the flags of one library: expected one name with it"
@@ -260,10 +269,10 @@ def _check_found(names: list[str]) -> None:
     missing = [name for name in names if not _bridged[name].found]
     reasons = {name: _bridged[name].flags.left_out.get(name) for name in missing}
     for name in missing:
-        del _bridged[name], shared_flags.libraries[name]
+        del _bridged[name], joined_libraries[name]
     for name in missing:
         if name == ABSL_PY and reasons[name] is None:
-            with importing("bridge", "absl-py", "absl"):
+            with optional_import("bridge", "absl-py", "absl"):
                 import absl.flags  # noqa: F401 - is it installed at all?
         library = LIBRARIES[name]
         why = reasons[name] or (

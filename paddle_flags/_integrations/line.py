@@ -5,37 +5,43 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, cast
 
-from paddle_flags._completion.flags import awaits_value, is_flag
-from paddle_flags._core.lists import encode
-from paddle_flags._core.names import name_in_token
-from paddle_flags._core.registry import FLAGS, find
-from paddle_flags._core.status import check_call, new_error, to_bytes
-from paddle_flags._input.argv import read_argv
-from paddle_flags._input.options import Options
-from paddle_flags._native import ffi, lib
+from paddle_flags import FLAGS
+from paddle_flags.extend import (
+    ParseOptions,
+    check_call,
+    ffi,
+    format_argument,
+    iter_flag_tokens,
+    lib,
+    new_error,
+    normalize_name,
+    read_argv,
+    to_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from typing import Unpack
 
-    from paddle_flags._input.config import Path
-    from paddle_flags._input.options import Environment
+    from _typeshed import StrOrBytesPath as Path
+
+    from paddle_flags.extend import EnvironmentOptions
 
 
 class Inputs:
     """Where values come from besides the other parser's command line; as in `parse`."""
 
     def __init__(
-        self, config: Path | Sequence[Path] | None = None, **environment: Unpack[Environment]
+        self, config: Path | Sequence[Path] | None = None, **environment: Unpack[EnvironmentOptions]
     ) -> None:
         self.config = config
         self.environment = environment
-        Options(**environment).check()
+        ParseOptions(**environment).check()
 
     def update(self, other: Inputs) -> None:
         """Take what a later call says."""
         given = {name: value for name, value in other.environment.items() if value is not None}
-        self.environment = cast("Environment", {**self.environment, **given})
+        self.environment = cast("EnvironmentOptions", {**self.environment, **given})
         if other.config is not None:
             self.config = other.config
 
@@ -57,7 +63,7 @@ class Line:
 
     def add_token(self, token: str, at: int | None) -> None:
         """Add a token as it is."""
-        name = name_in_token(token)
+        name = _name_in(token)
         self.names |= {name, name.removeprefix("no")}
         if at is None or not 0 <= at < len(self._tokens) or self._tokens[at]:
             self._tokens.append(token)
@@ -71,7 +77,9 @@ class Line:
 
         The flags named `former` lose what the command line before gave them.
         """
-        options = Options(config=inputs.config, allow_pending=allow_pending, **inputs.environment)
+        options = ParseOptions(
+            config=inputs.config, allow_pending=allow_pending, **inputs.environment
+        )
         options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
 
@@ -83,10 +91,14 @@ def set_texts(texts: Sequence[tuple[str, str]]) -> None:
     kept = [ffi.new("char[]", to_bytes(text)) for _, text in texts]
     items = ffi.new("pd_assignment[]", len(texts))
     for item, (name, _), text in zip(items, texts, kept):
-        item.flag, item.text = find(name).handle, text
+        item.flag, item.text = FLAGS[name].handle, text
     origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_ARGV})
     err = new_error()
     check_call(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)
+
+
+def _name_in(token: str) -> str:
+    return normalize_name(token.lstrip("-").partition("=")[0])
 
 
 def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: bool) -> list[str]:
@@ -95,21 +107,15 @@ def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: 
     `whole` has the names of the flags with such values.
     """
     read = list(tokens)
-    if not any(name_in_token(token) in whole for token in tokens):
+    if not any(_name_in(token) in whole for token in tokens):  # each flag would be looked up
         return read
-    at = 1
-    while at < len(tokens) and tokens[at] != "--":
-        token = tokens[at]
-        if stop_at_argument and not is_flag(token):
-            break
-        value_at = at + awaits_value(token)
-        name, equals, text = token.partition("=")
-        if is_flag(token) and name_in_token(token) in whole:
+    for at, name, value_at in iter_flag_tokens(tokens, 1, stop_at_argument=stop_at_argument):
+        if name in whole and value_at is not None:
+            option, equals, text = tokens[at].partition("=")
             if equals:
-                read[at] = f"{name}={encode((text,))}"
-            elif at < value_at < len(tokens):
-                read[value_at] = encode((tokens[value_at],))
-        at = value_at + 1
+                read[at] = f"{option}={format_argument((text,))}"
+            else:
+                read[value_at] = format_argument((tokens[value_at],))
     return read
 
 

@@ -6,15 +6,14 @@ import logging
 import threading
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.define import define
-from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.names import suggest
+from paddle_flags import define
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import hides_internal_frames, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
 
 _HELP = "Levels of logs: one for all, and LOGGER=LEVEL for one logger and those below it"
 _made: dict[str, Flag[tuple[str, ...]]] = {}
@@ -87,7 +86,7 @@ def _level(text: str) -> int:
         level = logging.getLevelName(text)  # a name of one's own
     if isinstance(level, int):
         return level
-    expected = f"a level, such as {', '.join(_NAMES)} or a number{suggest(text, _NAMES)}"
+    expected = f"a level, such as {', '.join(_NAMES)} or a number{suggest_name(text, _NAMES)}"
     message = f"{text!r:.60}: expected {expected}"
     raise ValueError(message)
 

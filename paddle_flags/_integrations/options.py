@@ -8,10 +8,9 @@ from _collections_abc import Iterable  # as collections.abc, without what that i
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.registry import all_flags, find, for_each
-from paddle_flags._core.status import shown
-from paddle_flags._report import facts
+from paddle_flags import FLAGS
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import FlagSnapshot, for_each, format_value, group_by_heading, quote_value
 
 if TYPE_CHECKING:
     Only = str | Iterable[str] | None
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 class Option:
     """A flag, and what stands for it on a command line."""
 
-    def __init__(self, flag: facts.Snapshot) -> None:
+    def __init__(self, flag: FlagSnapshot) -> None:
         self.flag = flag
         self.hidden = flag.hidden or flag.retired is not None
         self.is_bool = flag.type == "bool"
         self.counts = "count" in flag.marks
-        self.metavar = facts.holder(flag)
+        self.metavar = flag.placeholder
         names = [flag.name, *flag.aliases, *flag.flag.old_names]
         self.letters = [f"-{name}" for name in names if len(name) == 1]
         self.name = f"--{flag.name}"
@@ -41,9 +40,9 @@ class Option:
     def help(self) -> str:
         """The help with notes in brackets, as that of `parse` has it."""
         flag = self.flag
-        notes = facts.notes(flag)
+        notes = flag.notes
         if "required" not in notes:
-            notes.append(f"default: {facts.value_text(flag, flag.default)}")
+            notes.append(f"default: {format_value(flag, flag.default)}")
         return " ".join([flag.help, *(f"[{note}]" for note in notes)]).strip()
 
     def text(self, spelling: str, value: str | None) -> str | None:
@@ -69,11 +68,11 @@ def options(wanted: list[str] | None) -> dict[str, list[Option]]:
     """Return the flags under the headings of help: all, or those that a pattern matches."""
     flags = [
         flag
-        for flag in for_each(all_flags(), facts.Snapshot)
+        for flag in for_each(FLAGS.values(), FlagSnapshot)
         if wanted is None or any(fnmatchcase(flag.name, pattern) for pattern in wanted)
     ]
     program = os.path.basename(sys.argv[0]) if sys.argv else ""
-    grouped = facts.groups(flags, program)
+    grouped = group_by_heading(flags, program)
     return {heading: [Option(flag) for flag in flags] for heading, flags in grouped.items()}
 
 
@@ -85,7 +84,7 @@ def patterns(only: Only) -> list[str] | None:
     if only is None:
         return None
     if not isinstance(only, Iterable):
-        message = f"only: {shown(only)}: expected names of flags, not {type(only).__name__}"
+        message = f"only: {quote_value(only)}: expected names of flags, not {type(only).__name__}"
         raise FlagTypeError(message)
     names = [only] if isinstance(only, str) else list(only)
     return [_pattern(name) for name in names]
@@ -93,6 +92,8 @@ def patterns(only: Only) -> list[str] | None:
 
 def _pattern(name: str) -> str:
     if not isinstance(name, str):
-        message = f"only: {shown(name)}: expected the name of a flag, not {type(name).__name__}"
+        message = (
+            f"only: {quote_value(name)}: expected the name of a flag, not {type(name).__name__}"
+        )
         raise FlagTypeError(message)
-    return name if any(character in name for character in "*?[") else find(name).name
+    return name if any(character in name for character in "*?[") else FLAGS[name].name

@@ -8,14 +8,23 @@ import sys
 from types import NoneType
 from typing import Any, NamedTuple
 
-from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.pending_values import drop_pending, iter_pending
-from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.status import check_call, new_error, queue_warning, to_bytes, to_text
-from paddle_flags._input.argv import read_argv
-from paddle_flags._input.options import Options
-from paddle_flags._native import ffi, lib
+from paddle_flags import FLAGS
 from paddle_flags.errors import FlagError, FlagWarning
+from paddle_flags.extend import (
+    ParseOptions,
+    check_call,
+    drop_pending,
+    ffi,
+    for_each,
+    hides_internal_frames,
+    iter_pending,
+    lib,
+    new_error,
+    queue_warning,
+    read_argv,
+    to_bytes,
+    to_text,
+)
 
 VARIABLE = "PADDLE_FLAGS_PARENT"
 """The environment variable with the values of the parent, as a JSON object of texts."""
@@ -129,7 +138,7 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
             kept = given.fleet if flag.source == "fleet" else given.values
             kept[flag.name] = flag.text
 
-    for_each(all_flags(), look)
+    for_each(FLAGS.values(), look)
     for name, value in _waiting().items():
         if value.sensitive and not sensitive:
             left_out[name] = "is sensitive"
@@ -211,7 +220,7 @@ def _apply(values: Values, source: int, place: str) -> None:
 
 def _set(name: str, text: str | None, origin: Any) -> None:
     if text is None:  # --name or --noname, whose flag isn't known yet
-        read_argv(["", f"--{name}"], Options(allow_pending=True, keep_startup=True))
+        read_argv(["", f"--{name}"], ParseOptions(allow_pending=True, keep_startup=True))
         return
     err = new_error()
     check_call(lib.pd_pending_set(to_bytes(name), to_bytes(text), origin, err), err)

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.steps import captured, switch
-from paddle_flags._fast import scopes_ended
-from paddle_flags._native import lib
-from paddle_flags._report import facts
-from paddle_flags.testing import State
+from paddle_flags import FLAGS
+from paddle_flags.extend import (
+    escape_controls,
+    for_each,
+    format_value,
+)
+from paddle_flags.testing import Scopes, State
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
 
 ADVICE = "it was put back; the fixture or marker pf_flags does so silently"
-
-
-class Scopes:
-    """The scopes of this thread, which those that were opened since can be ended for."""
-
-    def __init__(self) -> None:
-        self._thread = get_ident()
-        self._context: Any = captured()
-
-    def are_left(self) -> bool:
-        """Return whether this thread has other scopes now."""
-        if self._thread != get_ident():
-            return False
-        now = captured()
-        lib.pd_scope_release(now)
-        return bool(now != self._context)
-
-    def end(self) -> None:
-        """Give the thread the scopes that it had; call this once."""
-        if self._thread != get_ident():
-            return
-        lib.pd_scope_release(switch(self._context))
-        scopes_ended()
 
 
 class _Seen:
@@ -48,10 +25,10 @@ class _Seen:
 
     def __init__(self, flag: Flag[Any]) -> None:
         place = flag.place if flag.source != "default" else None
-        source = f"{flag.source}, {facts.one_line(place)}" if place else flag.source
+        source = f"{flag.source}, {escape_controls(place)}" if place else flag.source
         self.name = flag.name
         self.value = flag.value
-        self.text = f"{facts.value_text(flag, flag.value)} [{source}]"
+        self.text = f"{format_value(flag, flag.value)} [{source}]"
         self.open = sum(entry.source in ("override", "scope") for entry in flag.history)
 
 
@@ -89,7 +66,7 @@ class Watch:
     def _changed(self) -> list[Flag[Any]]:
         changed = self._state.changes()
         if self._scopes.are_left():
-            scoped = for_each(all_flags(), lambda flag: [flag] * flag.scoped)
+            scoped = for_each(FLAGS.values(), lambda flag: [flag] * flag.scoped)
             changed += [flag for found in scoped for flag in found if flag not in changed]
         return changed
 
@@ -113,7 +90,7 @@ def _definition_of(flag: Flag[Any]) -> str:
     """Say what has become of the definition of a flag."""
     if not flag.defined:
         return "was undefined"
-    return facts.one_line(f"was defined at {flag.file}:{flag.line}")
+    return escape_controls(f"was defined at {flag.file}:{flag.line}")
 
 
 def leaves(who: str, lines: list[str], advice: str = ADVICE) -> str:

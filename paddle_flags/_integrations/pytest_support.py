@@ -7,23 +7,31 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from paddle_flags._core.assign import assign
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.pending_values import iter_pending
-from paddle_flags._core.registry import FLAGS, all_flags, by_flag, for_each
-from paddle_flags._core.status import ErrorList, check_call, new_error, to_bytes, to_text
+from paddle_flags import FLAGS
 from paddle_flags._integrations.pytest_leaks import Watch, leaves
-from paddle_flags._native import ffi, lib
-from paddle_flags._report import facts
-from paddle_flags._report.table import table
 from paddle_flags.errors import FlagError
+from paddle_flags.extend import (
+    ErrorList,
+    assign_values,
+    check_call,
+    escape_controls,
+    ffi,
+    for_each,
+    format_table,
+    format_value,
+    iter_pending,
+    lib,
+    new_error,
+    normalize_name,
+    to_bytes,
+    to_text,
+)
 from paddle_flags.testing import FlagChangedWarning
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from paddle_flags._core.flag import Flag
-    from paddle_flags._core.registry import Registry
+    from paddle_flags import Flag
 
 OPTION = "--pf-flag"
 
@@ -114,10 +122,9 @@ class Guard:
         self._isolated = False
         self._watch = Watch()
 
-    def isolate(self) -> Registry:
+    def isolate(self) -> None:
         """Undo everything at the end."""
         self._isolated = True
-        return FLAGS
 
     def mark(self, markers: list[pytest.Mark]) -> None:
         """Set the values of markers, the outermost first."""
@@ -129,7 +136,7 @@ class Guard:
                 values[name] = value
         problems: tuple[FlagError, ...] = ()
         try:
-            assign(by_flag(values), _place_of(self._item))
+            assign_values(values, _place_of(self._item))
         except FlagError as error:
             problems = error.errors
         if problems:
@@ -241,12 +248,12 @@ class Reports:
 
 
 def _not_default() -> str:
-    rows = [row for row in for_each(all_flags(), _row) if row]
-    return table(("flag", "value", "source", "place"), rows) if rows else ""
+    rows = [row for row in for_each(FLAGS.values(), _row) if row]
+    return format_table(("flag", "value", "source", "place"), rows) if rows else ""
 
 
 def _row(flag: Flag[Any]) -> tuple[str, ...]:
     if flag.source == "default":
         return ()
-    place = facts.one_line(flag.place or "")
-    return flag.name, facts.value_text(flag, flag.value), flag.source, place
+    place = escape_controls(flag.place or "")
+    return flag.name, format_value(flag, flag.value), flag.source, place

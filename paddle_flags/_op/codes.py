@@ -7,7 +7,7 @@ import re
 import sys
 from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags.errors import FlagTypeError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -108,9 +108,10 @@ def _code_of(text: str) -> int:
 def read_text(text: str) -> Signature:
     """Read a signature such as "double (double, const char *)"."""
     if not isinstance(text, str):
-        raise FlagTypeError(f"signature: {shown(text)}: expected str, not {type(text).__name__}")
+        message = f"signature: {quote_value(text)}: expected str, not {type(text).__name__}"
+        raise FlagTypeError(message)
     if not re.fullmatch(r"[^()]+\([^()]*\)\s*", text):
-        message = f"signature: {shown(text)}: expected one such as 'double (double, int32_t)'"
+        message = f"signature: {quote_value(text)}: expected one such as 'double (double, int32_t)'"
         raise FlagTypeError(message)
     result, parameters = split_text(text)
     parameters = ["void"] if parameters == [""] else parameters
@@ -120,9 +121,9 @@ def read_text(text: str) -> Signature:
         is_void = code == VOID and each is not result and parameters != ["void"]
         if not code or is_void:
             raise FlagTypeError(
-                f"signature: {shown(text)}: {shown(each)} is no type of an operation, expected "
-                "void, bool, char, an integer such as int32_t, float, double, a pointer to one of "
-                "these or to a struct, or object"
+                f"signature: {quote_value(text)}: {quote_value(each)} is no type of an operation,"
+                " expected void, bool, char, an integer such as int32_t, float, double, a pointer"
+                " to one of these or to a struct, or object"
             )
         codes.append(code)
     return _checked(Signature(f"{result} ({', '.join(parameters)})", bytes(codes)))
@@ -152,7 +153,7 @@ def _positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
             found.append(each)
         elif each.kind != each.KEYWORD_ONLY or each.default is each.empty:
-            name = getattr(function, "__qualname__", shown(function))
+            name = getattr(function, "__qualname__", quote_value(function))
             message = f"{name}(): parameter {each}: expected one positional argument each"
             raise FlagTypeError(message)
     return found
@@ -188,7 +189,7 @@ def read_function(function: Callable[..., Any]) -> Signature:
     except (ValueError, NameError, TypeError) as error:
         if isinstance(error, FlagTypeError):
             raise
-        raise FlagTypeError(f"{shown(function)}: {error}: expected a signature=") from error
+        raise FlagTypeError(f"{quote_value(function)}: {error}: expected a signature=") from error
     texts, codes, classes = [], [], []
     result = hints.get("return", Any)
     for hint in (result, *(hints.get(each.name, Any) for each in parameters)):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
+from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     check_call,
     check_status,
@@ -207,7 +207,7 @@ def _name_in_c(code: int) -> str:
     return f"{constant}{codes.C_NAMES[code % codes.POINTER]} *"
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Op:
     """An operation, which `op` returns. Any thread may call it.
 

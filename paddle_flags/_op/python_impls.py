@@ -12,8 +12,8 @@ from paddle_flags._core.status import (
     check_status,
     new_error,
     queue_warning,
+    quote_value,
     raise_deferred,
-    shown,
     store_failure,
     to_argument,
     to_text,
@@ -99,7 +99,7 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
             if len(each.parameters) == count:
                 found.append(each)
     if len(found) > 1:
-        texts = ", ".join(shown(each.text) for each in found)
+        texts = ", ".join(quote_value(each.text) for each in found)
         raise FlagArgumentError(
             f"operation '{operation}': implementation '{name}': several signatures take "
             f"{count} argument{'s' if count != 1 else ''}: expected signature=, one of {texts}"
@@ -132,7 +132,7 @@ def _usable_in_c(usable: Callable[[], object]) -> Any:
                 store_failure(error)  # the function that has called C raises it
         if why is None or why is True:
             return ffi.NULL
-        text = why if isinstance(why, str) else f"usable() returned {shown(why)}"
+        text = why if isinstance(why, str) else f"usable() returned {quote_value(why)}"
         _kept.append(ffi.new("char[]", text.replace("\0", " ").encode("utf-8", "replace")))
         return _kept[-1]
 
@@ -252,9 +252,9 @@ def impl(
     if it has other signatures only, FlagNameError, FlagArgumentError.
     """
     if usable is not None and not callable(usable):
-        raise FlagTypeError(f"usable: {shown(usable)}: expected a function")
+        raise FlagTypeError(f"usable: {quote_value(usable)}: expected a function")
     if isinstance(rank, bool) or not isinstance(rank, int) or not -(2**31) <= rank < 2**31:
-        raise FlagTypeError(f"rank: {shown(rank)}: expected an int of 32 bits")
+        raise FlagTypeError(f"rank: {quote_value(rank)}: expected an int of 32 bits")
     about = {"rank": rank, "usable": usable, "help": help, "arrays": arrays}
     given = None if signature is None else read_text(signature)
     to_argument("operation", operation)
@@ -262,7 +262,7 @@ def impl(
 
     def decorate(function: F) -> F:
         if not callable(function):
-            raise FlagTypeError(f"impl decorates functions: {shown(function)}")
+            raise FlagTypeError(f"impl decorates functions: {quote_value(function)}")
         with lock:
             found = given or _find_signature(operation, name, function)
             _register_or_replace(operation, name, function, found, about)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core import shared_flags
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import shown, to_argument, to_switch
+from paddle_flags._core.status import check_bool, quote_value, to_argument
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
 from paddle_flags.errors import FlagArgumentError
@@ -28,8 +28,8 @@ class _Wanted(NamedTuple):
     def name(self) -> str:
         return os.path.basename(self.program)
 
-    def groups(self) -> dict[str, list[facts.Snapshot]]:
-        return facts.groups(facts.listed(hidden=self.full), self.name)
+    def groups(self) -> dict[str, list[facts.FlagSnapshot]]:
+        return facts.group_by_heading(facts.listed(hidden=self.full), self.name)
 
 
 # ---- Markdown ----
@@ -38,7 +38,7 @@ class _Wanted(NamedTuple):
 def _md(text: str) -> str:
     """Return text for a cell of a table."""
     escaped = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
-    return "<br>".join(facts.one_line(line) for line in escaped.splitlines())
+    return "<br>".join(facts.escape_controls(line) for line in escaped.splitlines())
 
 
 def _code(text: str) -> str:
@@ -49,13 +49,13 @@ def _code(text: str) -> str:
     return f"{fence}{blank}{text}{blank}{fence}".replace("|", "\\|")
 
 
-def _md_row(flag: facts.Snapshot) -> str:
-    *others, last = facts.names(flag)
-    holder = facts.holder(flag)
+def _md_row(flag: facts.FlagSnapshot) -> str:
+    *others, last = flag.option_names
+    holder = flag.placeholder
     heads = [*others, f"{last}={holder}" if holder else last]
-    notes = _md("; ".join(facts.notes(flag)))
+    notes = _md("; ".join(flag.notes))
     about = f"{_md(flag.help.strip())} *({notes})*" if notes else _md(flag.help.strip())
-    default = _code(facts.value_text(flag, flag.default))
+    default = _code(facts.format_value(flag, flag.default))
     return f"| {', '.join(map(_code, heads))} | {default} | {about.strip()} |"
 
 
@@ -83,7 +83,7 @@ def _roff(text: str) -> str:
 def _roff_lines(text: str) -> Iterator[str]:
     """Return lines that stay lines; an empty one begins a paragraph."""
     for index, line in enumerate(text.splitlines()):
-        found = _roff(facts.one_line(line.strip()))
+        found = _roff(facts.escape_controls(line.strip()))
         if index > 0:
             yield ".br" if found else ".sp"
         if found:
@@ -91,18 +91,18 @@ def _roff_lines(text: str) -> Iterator[str]:
 
 
 def _roff_quoted(text: str) -> str:
-    return '"' + _roff(facts.one_line(text)).replace('"', "\\(dq") + '"'
+    return '"' + _roff(facts.escape_controls(text)).replace('"', "\\(dq") + '"'
 
 
-def _man_flag(flag: facts.Snapshot) -> Iterator[str]:
-    holder = _roff(facts.holder(flag))
-    heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in facts.names(flag))
+def _man_flag(flag: facts.FlagSnapshot) -> Iterator[str]:
+    holder = _roff(flag.placeholder)
+    heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.option_names)
     yield ".TP"
     yield f"{heads}=\\fI{holder}\\fR" if holder else heads
     yield from _roff_lines(flag.help.strip())
     if "\n" in flag.help.strip():
         yield ".br"
-    notes = [*facts.notes(flag), f"default: {facts.value_text(flag, flag.default)}"]
+    notes = [*flag.notes, f"default: {facts.format_value(flag, flag.default)}"]
     yield from _roff_lines(" ".join(f"[{note}]" for note in notes))
 
 
@@ -111,12 +111,13 @@ def _to_man(wanted: _Wanted) -> str:
     lines = [
         f'.TH {_roff_quoted(wanted.name.upper())} 1 "" {_roff_quoted(version)} "Flags"',
         ".SH NAME",
-        f"{_roff(facts.one_line(wanted.name))} \\- program with flags",
+        f"{_roff(facts.escape_controls(wanted.name))} \\- program with flags",
         ".SH SYNOPSIS",
     ]
     if wanted.usage is None:
         lines.append(
-            f"\\fB{_roff(facts.one_line(wanted.name))}\\fR [\\-\\-flag=value ...] [argument ...]"
+            f"\\fB{_roff(facts.escape_controls(wanted.name))}\\fR"
+            " [\\-\\-flag=value ...] [argument ...]"
         )
     else:
         lines += _roff_lines(wanted.usage)
@@ -135,7 +136,7 @@ _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 def _with_libraries(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
-    if not any(each.names for each in shared_flags.libraries.values()):
+    if not any(each.names for each in shared_flags.joined_libraries.values()):
         return text
     import json
 
@@ -159,9 +160,9 @@ FORMATS = (*_KINDS, "json", *_FORMATS)
 
 def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
     if format not in FORMATS:
-        message = f"format {shown(format)}: expected one of {', '.join(FORMATS)}"
+        message = f"format {quote_value(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
-    to_switch("full", full)
+    check_bool("full", full)
     for name, text in texts.items():
         if text is not None:
             to_argument(name, text)

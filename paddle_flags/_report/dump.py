@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Union, overload
 
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.missing import importing
+from paddle_flags._core.missing import optional_import
 from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.status import shown, to_prefix, to_switch, to_text
+from paddle_flags._core.status import check_bool, quote_value, to_prefix, to_text
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
-from paddle_flags._report.facts import one_line
+from paddle_flags._report.facts import escape_controls
 from paddle_flags._report.help import collect
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -146,7 +146,7 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
 
 
 def _to_toml(current: Iterable[_Current]) -> str:
-    with importing("writing TOML", "tomli-w", "toml", FlagArgumentError):
+    with optional_import("writing TOML", "tomli-w", "toml", FlagArgumentError):
         import tomli_w
 
     def plain(flag: _Current) -> Any:
@@ -156,7 +156,7 @@ def _to_toml(current: Iterable[_Current]) -> str:
 
 
 def _comments(missing: dict[str, str]) -> str:
-    lines = [f"# left out: {one_line(name)} {why}\n" for name, why in missing.items()]
+    lines = [f"# left out: {escape_controls(name)} {why}\n" for name, why in missing.items()]
     return "".join([*lines, "\n"] if lines else [])
 
 
@@ -226,11 +226,13 @@ def dump(
     without the extra `paddle_flags[toml]`.
     """
     if format not in FORMATS:
-        message = f"format {shown(format)}: expected one of {', '.join(FORMATS)}"
+        message = f"format {quote_value(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
-    to_switch("all", all)
+    check_bool("all", all)
     if left_out is not None and not isinstance(left_out, dict):
-        message = f"left_out: {shown(left_out)}: expected a dict, not {type(left_out).__name__}"
+        message = (
+            f"left_out: {quote_value(left_out)}: expected a dict, not {type(left_out).__name__}"
+        )
         raise FlagTypeError(message)
     used = environment_prefix() if prefix is None else prefix
     to_prefix("prefix", used)

@@ -10,7 +10,7 @@ from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
 from paddle_flags._report import facts
 from paddle_flags._report.impls import runs
-from paddle_flags._report.table import table
+from paddle_flags._report.table import format_table
 
 if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
@@ -30,18 +30,19 @@ def describe_state(source: str, effective: str, *, in_effect: bool, replaced: bo
 
 
 def _facts_of(flag: Flag[Any]) -> dict[str, str]:
-    choices = flag.choices
+    known = facts.FlagSnapshot(flag)
+    choices = known.choices
     return {
-        "type": facts.type_of(flag),
+        "type": known.type_text,
         "help": flag.help,
-        "allowed": ", ".join(choices) if choices else facts.limits(flag),
+        "allowed": ", ".join(choices) if choices else known.limits,
         "aliases": ", ".join(flag.aliases),
         "old names": ", ".join(flag.old_names),
         "category": flag.category,
         "module": flag.module,
         "shared with": shared_with(flag.name),
         "defined at": f"{flag.file}:{flag.line}" if flag.line else flag.file,
-        "attributes": ", ".join(facts.marks(flag) + ["frozen"] * flag.frozen),
+        "attributes": ", ".join(known.marks + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",
         "runs": runs(flag),
@@ -66,14 +67,14 @@ def explain(name: str) -> str:
     `Flag.history`. Raises UndefinedFlagError.
     """
     flag = find(name)
-    lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}", ""]
+    lines = [f"{flag.name} = {facts.format_value(flag, flag.value)}", ""]
     known = {title: fact for title, fact in _facts_of(flag).items() if fact}
-    lines += [f"  {title + ':':<11} {facts.one_line(fact)}" for title, fact in known.items()]
+    lines += [f"  {title + ':':<11} {facts.escape_controls(fact)}" for title, fact in known.items()]
     lines += ["", "values, highest precedence first:"]
     history = flag.history
     rows = [
         (
-            f"  {facts.value_text(flag, entry.value)}",
+            f"  {facts.format_value(flag, entry.value)}",
             describe_state(
                 entry.source,
                 history[0].source,
@@ -81,9 +82,9 @@ def explain(name: str) -> str:
                 replaced=entry.replaced,
             ),
             entry.source,
-            facts.one_line(entry.place or ""),
+            facts.escape_controls(entry.place or ""),
         )
         for entry in history
     ]
-    lines.append(table(("  value", "state", "source", "place"), rows))
+    lines.append(format_table(("  value", "state", "source", "place"), rows))
     return "\n".join(lines)

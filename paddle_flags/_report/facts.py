@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar, Union
 
 from paddle_flags._core.flag_definition import bound, names_in
 from paddle_flags._core.header import MARKS
-from paddle_flags._core.lists import encode
+from paddle_flags._core.lists import number_text
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import to_text
-from paddle_flags._core.values import REDACTED, from_c, kind_of, native
+from paddle_flags._core.values import REDACTED, format_argument, from_c, kind_of, native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Snapshot:
+class FlagSnapshot:
     """The properties of a flag that reports use, at one moment: C is asked once for all."""
 
     def __init__(self, flag: Flag[Any]) -> None:
@@ -46,36 +46,80 @@ class Snapshot:
         self.module = to_text(info.module)
         self.hidden = bool(info.hidden)
         self.sensitive = bool(info.sensitive)
-        self.marks = [words for mark, words in MARKS.items() if getattr(info, mark)]
+        marks = [words for mark, words in MARKS.items() if getattr(info, mark)]
+        self.marks = sorted(marks, key=lambda words: words != "required")
+        """The names of the marks that are set, the most important first."""
+
+    @property
+    def type_text(self) -> str:
+        """The type with its items and unit."""
+        kind = f"list of {self.items}" if self.items else self.type
+        return f"{kind}, {self.unit}" if self.unit else kind
+
+    @property
+    def option_names(self) -> list[str]:
+        """The names as options, those of one letter first."""
+        letters = [name for name in (self.name, *self.aliases) if len(name) == 1]
+        own = [self.name] if len(self.name) > 1 else []
+        no = "[no]" if self.type == "bool" else ""
+        return [f"-{name}" for name in letters] + [f"--{no}{name}" for name in own]
+
+    @property
+    def placeholder(self) -> str:
+        """What stands for the value behind a name: "INT32"; "" where a value isn't needed."""
+        if self.type == "bool" or "count" in self.marks:
+            return ""
+        if self.metavar:
+            return self.metavar
+        item = (self.unit or self.items or self.type).upper()
+        choices = self.choices
+        if choices and len("|".join(choices)) <= _WIDEST_CHOICES:
+            item = "{" + ",".join(choices) + "}"
+        return item + (",..." if self.items else "")
+
+    @property
+    def limits(self) -> str:
+        """The range as text, or ""."""
+        if self.min is not None and self.max is not None:
+            return f"{_quantity(self.min, self.unit)} to {_quantity(self.max, self.unit)}"
+        if self.min is not None:
+            return f"at least {_quantity(self.min, self.unit)}"
+        return f"at most {_quantity(self.max, self.unit)}" if self.max is not None else ""
+
+    @property
+    def notes(self) -> list[str]:
+        """The notes in brackets behind the help, except the values."""
+        found = [
+            mark
+            for mark in self.marks
+            if mark not in ("hidden", "sensitive", "optional", "multi", "count")
+        ]
+        choices = self.choices
+        if choices and not self.placeholder.startswith("{"):
+            found.append("one of: " + ", ".join(choice or '""' for choice in choices))
+        found += [self.limits] * bool(self.limits)
+        others = [f"--{alias}" for alias in self.aliases if len(alias) > 1]
+        found += [f"also: {', '.join(others)}"] * bool(others)
+        found += [f"deprecated: {self.deprecated}"] * bool(self.deprecated)
+        return found
+
+    @property
+    def heading(self) -> str:
+        """The heading that the flag stands under."""
+        module = escape_controls(os.path.basename(self.module)) or "other"
+        return f"{module}, {escape_controls(self.category)}" if self.category else module
 
 
-Described = Union["Flag[Any]", Snapshot]
+Described = Union["Flag[Any]", FlagSnapshot]
 
 _WIDEST_CHOICES = 30  # that stand in the place of a value
 
 
-def one_line(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return text as it can stand in a line: control and stray bytes escaped."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-
-
-def _number(value: float) -> str:
-    """Return a number as C writes it, of as few digits as read back equal."""
-    if isinstance(value, int):
-        return str(value)
-    texts = (f"{value:.{digits}g}" for digits in (15, 16, 17))
-    return next((text for text in texts if float(text) == value), "nan")
-
-
-def argument_text(value: Any) -> str:
-    """Return a value as text that a command line reads."""
-    if isinstance(value, tuple):
-        return encode(value)
-    if isinstance(value, bool):
-        return str(value).lower()
-    return _number(value) if isinstance(value, (int, float)) else str(value)
 
 
 def _bytes(value: int) -> str:
@@ -99,14 +143,14 @@ def _seconds(value: int, fraction: str = "") -> str:
 
 def _fraction(value: float) -> str:
     """Give seconds that aren't whole, with the digits of the plain number."""
-    digits = Decimal(_number(value))
+    digits = Decimal(number_text(value))
     if value >= 1:
         return _seconds(int(digits), f"{digits % 1:f}"[1:])
     for power, name in enumerate(("ms", "us", "ns"), start=1):
         part = digits.scaleb(3 * power)
         if part >= 1:
             return f"{part:f}{name}"
-    return _number(value)
+    return number_text(value)
 
 
 _MOST_WHOLE = 9e15  # a greater float has more digits before the point than people read
@@ -116,18 +160,18 @@ def _quantity(value: float, unit: str | None) -> str:
     """Write a number with its unit, as C's help does: 64MiB, 1m30.5s."""
     real = isinstance(value, float)
     if unit not in ("bytes", "seconds") or (real and not abs(value) < _MOST_WHOLE):
-        return _number(value)
+        return number_text(value)
     sign = "-" * (math.copysign(1, value) < 0)
     if int(value) != value:
-        return sign + _fraction(abs(value)) if unit == "seconds" else _number(value)
+        return sign + _fraction(abs(value)) if unit == "seconds" else number_text(value)
     return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
 
 
-def value_text(flag: Described, value: Any) -> str:
+def format_value(flag: Described, value: Any) -> str:
     """Return a value of the flag, or one of C, for people, on one line."""
     if flag.sensitive:
         return REDACTED
-    if value is not None and not isinstance(flag, Snapshot):
+    if value is not None and not isinstance(flag, FlagSnapshot):
         value = native(flag, value)
     return plain_text(value, flag.unit)
 
@@ -138,94 +182,26 @@ def plain_text(value: Any, unit: str | None = None) -> str:
         return "none"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return _quantity(value, unit)
-    return one_line(argument_text(value)) or '""'
+    return escape_controls(format_argument(value)) or '""'
 
 
-def type_of(flag: Described) -> str:
-    """Return the type as text, with items and unit."""
-    kind = f"list of {flag.items}" if flag.items else flag.type
-    return f"{kind}, {flag.unit}" if flag.unit else kind
-
-
-def names(flag: Described) -> list[str]:
-    """Return the names that stand before the help, those of one letter first."""
-    letters = [name for name in (flag.name, *flag.aliases) if len(name) == 1]
-    own = [flag.name] if len(flag.name) > 1 else []
-    no = "[no]" if flag.type == "bool" else ""
-    return [f"-{name}" for name in letters] + [f"--{no}{name}" for name in own]
-
-
-def holder(flag: Described) -> str:
-    """Return what stands for the value behind a name: "INT32"; nothing where none is needed."""
-    if flag.type == "bool" or "count" in marks(flag):
-        return ""
-    if flag.metavar:
-        return flag.metavar
-    item = (flag.unit or flag.items or flag.type).upper()
-    choices = flag.choices
-    if choices and len("|".join(choices)) <= _WIDEST_CHOICES:
-        item = "{" + ",".join(choices) + "}"
-    return item + (",..." if flag.items else "")
-
-
-def limits(flag: Described) -> str:
-    """Return the range as text, or ""."""
-    if flag.min is not None and flag.max is not None:
-        return f"{_quantity(flag.min, flag.unit)} to {_quantity(flag.max, flag.unit)}"
-    if flag.min is not None:
-        return f"at least {_quantity(flag.min, flag.unit)}"
-    return f"at most {_quantity(flag.max, flag.unit)}" if flag.max is not None else ""
-
-
-def marks(flag: Described) -> list[str]:
-    """Return the names of the marks that are set, the most important first."""
-    if isinstance(flag, Snapshot):
-        found = flag.marks
-    else:
-        found = [words for mark, words in MARKS.items() if getattr(flag, mark)]
-    return sorted(found, key=lambda words: words != "required")
-
-
-def notes(flag: Described) -> list[str]:
-    """Return the notes in brackets behind the help, except the values."""
-    found = [
-        mark
-        for mark in marks(flag)
-        if mark not in ("hidden", "sensitive", "optional", "multi", "count")
-    ]
-    choices = flag.choices
-    if choices and not holder(flag).startswith("{"):
-        found.append("one of: " + ", ".join(choice or '""' for choice in choices))
-    found += [limits(flag)] * bool(limits(flag))
-    others = [f"--{alias}" for alias in flag.aliases if len(alias) > 1]
-    found += [f"also: {', '.join(others)}"] * bool(others)
-    found += [f"deprecated: {flag.deprecated}"] * bool(flag.deprecated)
-    return found
-
-
-def heading(flag: Described) -> str:
-    """Return the heading that a flag stands under."""
-    module = one_line(os.path.basename(flag.module)) or "other"
-    return f"{module}, {one_line(flag.category)}" if flag.category else module
-
-
-def groups(flags: Iterable[Snapshot], program: str) -> dict[str, list[Snapshot]]:
+def group_by_heading(flags: Iterable[FlagSnapshot], program: str) -> dict[str, list[FlagSnapshot]]:
     """Group flags by module and category, as the help written in C does.
 
     The program's own flags come first, and in a module those without a category.
     """
-    modules: dict[str, dict[str, list[Snapshot]]] = {}
+    modules: dict[str, dict[str, list[FlagSnapshot]]] = {}
     for flag in sorted(flags, key=lambda flag: os.path.basename(flag.module) != program):
         modules.setdefault(flag.module, {"": []}).setdefault(flag.category, []).append(flag)
-    found: dict[str, list[Snapshot]] = {}
+    found: dict[str, list[FlagSnapshot]] = {}
     for categories in modules.values():
         for members in categories.values():
             if members:
-                found.setdefault(heading(members[0]), []).extend(members)
+                found.setdefault(members[0].heading, []).extend(members)
     return found
 
 
-def listed(*, hidden: bool) -> list[Snapshot]:
+def listed(*, hidden: bool) -> list[FlagSnapshot]:
     """Return the flags that listings show."""
-    flags = for_each(all_flags(), Snapshot)
+    flags = for_each(all_flags(), FlagSnapshot)
     return [flag for flag in flags if (hidden or not flag.hidden) and not flag.retired]

@@ -7,11 +7,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import (
+    check_bool,
     check_status,
     new_error,
-    shown,
+    quote_value,
     to_argument,
-    to_switch,
 )
 from paddle_flags._fast import new_collector, take_collected
 from paddle_flags._input.options import HELP_KINDS
@@ -58,7 +58,7 @@ def help_text(
     modules. `width` and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
-        message = f"help {shown(kind)}: expected one of {', '.join(KINDS)}"
+        message = f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}"
         raise FlagArgumentError(message)
     kept: list[Any] = []  # what C points to
 
@@ -76,7 +76,7 @@ def help_text(
     options.first = text("first", first)
     options.without = text("without", without)
     options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
-    options.color = wants_color() if color is None else to_switch("color", color)
+    options.color = wants_color() if color is None else check_bool("color", color)
     return collect(lib.pd_report_help, options).removesuffix("\n")
 
 
@@ -94,7 +94,7 @@ def json_text(program: str, *, version: str | None, full: bool) -> str:
 def _integer(name: str, value: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    message = f"{name}: {shown(value)}: expected int, not {type(value).__name__}"
+    message = f"{name}: {quote_value(value)}: expected int, not {type(value).__name__}"
     raise FlagTypeError(message)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._report import facts
-from paddle_flags._report.table import table
+from paddle_flags._report.table import format_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,27 +47,29 @@ def overview(ops: Sequence[Op]) -> str:
     for op in ops:
         for each in op.signatures:
             names = ", ".join(impl.name for impl in each.impls)
-            rows.append((op.name, each.text, _chosen(each), names, facts.one_line(each.help)))
+            rows.append(
+                (op.name, each.text, _chosen(each), names, facts.escape_controls(each.help))
+            )
     if not rows:
         return "no operations are defined"
-    return table(("operation", "signature", "runs", "implementations", "help"), rows)
+    return format_table(("operation", "signature", "runs", "implementations", "help"), rows)
 
 
 def details(op: Op) -> str:
     """Return what is known of an operation."""
     flag = op.flag
-    lines = [f"{flag.name} = {facts.value_text(flag, flag.value)}  ({flag.source})"]
+    lines = [f"{flag.name} = {facts.format_value(flag, flag.value)}  ({flag.source})"]
     for index, each in enumerate(op.signatures):
         title = f"*{index}: {op.name}: {each.text}"
         place = f", {_place(each)}" if each.file else ""
-        lines += ["", title, f"    {facts.one_line(each.help)}{place}"]
+        lines += ["", title, f"    {facts.escape_controls(each.help)}{place}"]
         if each.arrays:
-            lines.append(f"    arrays: {facts.one_line(each.arrays)}")
+            lines.append(f"    arrays: {facts.escape_controls(each.arrays)}")
         rows = [
             (f"    {impl.name}", str(impl.rank), _module(impl), _place(impl), impl.why)
             for impl in each.impls
         ]
-        lines.append(table(("    implementation", "rank", "module", "place", ""), rows))
+        lines.append(format_table(("    implementation", "rank", "module", "place", ""), rows))
     return "\n".join(lines)
 
 

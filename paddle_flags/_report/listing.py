@@ -12,7 +12,7 @@ from paddle_flags._report.describe import describe
 from paddle_flags._report.dump import FORMATS as DUMPED
 from paddle_flags._report.dump import dump
 from paddle_flags._report.help import help_text
-from paddle_flags._report.table import table
+from paddle_flags._report.table import format_table
 from paddle_flags.errors import UndefinedFlagError
 
 _WIDEST_VALUE = 60  # in a table
@@ -27,11 +27,11 @@ def _cut(text: str) -> str:
     return text if len(text) <= _WIDEST_VALUE else text[: _WIDEST_VALUE - 3] + "..."
 
 
-def _row(flag: facts.Snapshot) -> tuple[str, ...]:
+def _row(flag: facts.FlagSnapshot) -> tuple[str, ...]:
     return (
         flag.name,
         f"{flag.items},..." if flag.items else flag.type,
-        _cut(facts.value_text(flag.flag, flag.flag.value)),
+        _cut(facts.format_value(flag.flag, flag.flag.value)),
         flag.flag.source,
         os.path.basename(flag.module),
     )
@@ -43,7 +43,7 @@ def flags_table(*, hidden: bool = False) -> str:
     for flag in facts.listed(hidden=hidden):
         with suppress(UndefinedFlagError):
             rows.append(_row(flag))
-    return table(("flag", "type", "value", "source", "module"), rows)
+    return format_table(("flag", "type", "value", "source", "module"), rows)
 
 
 def listing(

@@ -18,7 +18,7 @@ def _columns(text: str) -> int:
     )
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def format_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return aligned columns with a title each."""
     lines = [list(titles), *(list(row) for row in rows)]
     widths = [max(map(_columns, column)) for column in zip(*lines)]

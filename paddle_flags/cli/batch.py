@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 from paddle_flags._input import files
 from paddle_flags._input.reading import Reading
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
@@ -56,7 +56,7 @@ def _pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple
         if name and equals:
             found.append((name, value))
         else:
-            problems.append(f"{option}{text or shown(text)}: expected NAME=VALUE")
+            problems.append(f"{option}{text or quote_value(text)}: expected NAME=VALUE")
     return found
 
 

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from paddle_flags import errors
-from paddle_flags._core.status import shown
+from paddle_flags._core.status import quote_value
 
 Table = Mapping[str, Any]
 
@@ -39,7 +39,7 @@ def command_of(names: list[str], value: object) -> Command | Table:
     if isinstance(value, str):
         module, _, function = value.partition(":")
         if not all(part.isidentifier() for part in [*module.split("."), function or "main"]):
-            message = f"command {' '.join(names)}: {shown(value)}: {_EXPECTED}"
+            message = f"command {' '.join(names)}: {quote_value(value)}: {_EXPECTED}"
             raise errors.FlagArgumentError(message)
         value = _member(names, import_module(module), function or "main")
     if isinstance(value, ModuleType):
@@ -47,7 +47,8 @@ def command_of(names: list[str], value: object) -> Command | Table:
     if isinstance(value, Mapping):
         return value
     if not callable(value):
-        raise errors.FlagArgumentError(f"command {' '.join(names)}: {shown(value)}: {_EXPECTED}")
+        message = f"command {' '.join(names)}: {quote_value(value)}: {_EXPECTED}"
+        raise errors.FlagArgumentError(message)
     return _describe(names, value)
 
 

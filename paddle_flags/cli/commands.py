@@ -12,8 +12,8 @@ from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import frame_above, hides_internal_frames
 from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
-from paddle_flags._core.status import shown
-from paddle_flags._input.options import Options
+from paddle_flags._core.status import quote_value
+from paddle_flags._input.options import ParseOptions
 from paddle_flags._input.preview import preview_line
 from paddle_flags.cli.command import Command, Table, command_of, modules_of, summary_of
 from paddle_flags.cli.output import print_error
@@ -82,7 +82,7 @@ def commands(
     and what the command raises.
     """
     check_exit(exit)
-    options = Options(
+    options = ParseOptions(
         env_prefix=env_prefix,
         env_flags=env_flags,
         env_ignore_empty=env_ignore_empty,
@@ -122,7 +122,7 @@ def commands(
     return line.command.function(*rest[len(line.names) :])
 
 
-def _show_help(tokens: list[str], options: Options) -> None:
+def _show_help(tokens: list[str], options: ParseOptions) -> None:
     from paddle_flags._input.argv import HelpWanted
 
     print_error(str(help_for(tokens, HelpWanted("help", ""), options)))
@@ -131,7 +131,7 @@ def _show_help(tokens: list[str], options: Options) -> None:
 class _Line:
     """A command line, and the command that it names."""
 
-    def __init__(self, table: Table, options: Options, caller: str) -> None:
+    def __init__(self, table: Table, options: ParseOptions, caller: str) -> None:
         self._options = options
         self._program = ""
         self._caller = caller
@@ -295,15 +295,17 @@ def _one_of(table: Table) -> str:
 
 def _check_table(table: Any) -> Table:
     if not isinstance(table, Mapping) or not table:
-        message = f"commands: {shown(table)}: expected a dict with a command for each name"
+        message = f"commands: {quote_value(table)}: expected a dict with a command for each name"
         raise errors.FlagArgumentError(message)
     for name in table:
         if isinstance(name, str) and "." in name:
             raise errors.FlagArgumentError(
-                f"commands: {shown(name)}: expected a name without a dot, which separates the"
+                f"commands: {quote_value(name)}: expected a name without a dot, which separates the"
                 " tables of a file"
             )
         if not isinstance(name, str) or not name or name.startswith("-"):
-            message = f"commands: {shown(name)}: expected a name that does not begin with a dash"
+            message = (
+                f"commands: {quote_value(name)}: expected a name that does not begin with a dash"
+            )
             raise errors.FlagArgumentError(message)
     return table

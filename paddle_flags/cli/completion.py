@@ -45,7 +45,7 @@ def add(main_parser: Parser) -> None:
         nargs="*",
         metavar="PROGRAM",
         default=own_programs(),
-        help="a command that starts a program which calls parse(), as in train.py or"
+        help="a command that starts a program that calls parse(), such as train.py or"
         f" 'python train.py'; the default is {CONSOLE} itself",
     )
     parser.set_defaults(

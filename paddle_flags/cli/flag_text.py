@@ -7,8 +7,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import normalize_name, suggest
-from paddle_flags._core.status import shown
+from paddle_flags._core.names import normalize_name, suggest_name
+from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_state
 from paddle_flags._report.facts import plain_text
@@ -47,7 +47,8 @@ def unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[st
         each for each in patterns if not is_pattern(each) and normalize_name(each) not in known
     ]
     return [
-        f"no flag is named {shown(each)}{suggest(normalize_name(each), known)}" for each in missing
+        f"no flag is named {quote_value(each)}{suggest_name(normalize_name(each), known)}"
+        for each in missing
     ]
 
 

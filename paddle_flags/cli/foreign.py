@@ -11,8 +11,8 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._report.facts import one_line
-from paddle_flags._report.table import table
+from paddle_flags._report.facts import escape_controls
+from paddle_flags._report.table import format_table
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_error, print_text
 
@@ -86,12 +86,14 @@ def _safe(parts: Sequence[Part]) -> str:
 
 def _safe_part(part: Part) -> str:
     if isinstance(part, Table):
-        rows = [[shorten(one_line(cell), _WIDEST) for cell in row] for row in part.rows]
-        lines = table([shorten(one_line(each), _WIDEST) for each in part.titles], rows)
+        rows = [[shorten(escape_controls(cell), _WIDEST) for cell in row] for row in part.rows]
+        lines = format_table(
+            [shorten(escape_controls(each), _WIDEST) for each in part.titles], rows
+        )
         return "\n".join(part.indent + line for line in lines.splitlines())
     if isinstance(part, Raw) and not (sys.stdout is not None and sys.stdout.isatty()):
         return part
-    return one_line(part)
+    return escape_controls(part)
 
 
 def shorten(text: str, widest: int = 60) -> str:

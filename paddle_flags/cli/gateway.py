@@ -29,7 +29,7 @@ def add(main_parser: Parser) -> None:
     """Add the command to a command line."""
     use = "%(prog)s [TARGET]... --token-file FILE [OPTION]..."
     parser = main_parser.add_command("gateway", SUMMARY, description=_ABOUT, usage=use)
-    about = "only these: PIDs, names of programs, or sockets"
+    about = "only these processes: PIDs, names of programs, or sockets"
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=about)
     parser.add_options(
         {
@@ -40,7 +40,7 @@ def add(main_parser: Parser) -> None:
             "--port": {
                 "type": whole("a port, from 0 to 65535", most=65535),
                 "default": 8080,
-                "help": "by default 8080; 0: any that is free",
+                "help": "the port to listen on; by default, 8080; 0 means any free port",
             },
             "--token-file": value("FILE", "the tokens of clients", required=True),
             "--allow-host": values("NAME", "a name by which clients call this server"),
@@ -48,7 +48,7 @@ def add(main_parser: Parser) -> None:
             "--keyfile": value("FILE", "its key, if that is in another file"),
             "--behind-proxy": value(
                 "ADDRESS",
-                "a proxy with TLS is in front of this server; trust what it says of clients",
+                "a TLS proxy is in front of this server; trust what it says about clients",
             ),
             "--fleet": values("URL", "show this fleet, too"),
         }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_named, plugin_parts
-from paddle_flags._input.options import Options
+from paddle_flags._input.options import ParseOptions
 from paddle_flags.cli.parse import read_flags
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def set_flags(
     ):
         if given and options.env_prefix is None:
             raise errors.FlagArgumentError(f"{option}: expected --env-prefix PREFIX with it")
-    wanted = Options(
+    wanted = ParseOptions(
         env_prefix=options.env_prefix,
         env_flags=options.env_flags,
         env_ignore_empty=options.env_ignore_empty,
@@ -98,7 +98,7 @@ def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> lis
     An error ends with a suggestion if the argument looks like a part of a flag's value, and
     does not show what may be a part of a secret.
     """
-    wanted = Options(
+    wanted = ParseOptions(
         keep_startup=True,
         allow_pending=True,
         arguments=False,

@@ -10,16 +10,16 @@ from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
+    check_bool,
     issue_warnings,
     pop_warnings,
     queue_warning,
+    quote_value,
     raise_deferred,
-    shown,
-    to_switch,
 )
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ignored import ignored_warnings
-from paddle_flags._input.options import Options
+from paddle_flags._input.options import ParseOptions
 from paddle_flags.cli.output import print_error, print_text
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _NAMELESS = "program"  # in messages, if sys.argv has no name
 
 
-def read_flags(tokens: list[str], options: Options) -> list[str]:
+def read_flags(tokens: list[str], options: ParseOptions) -> list[str]:
     """Read a command line as `parse` does, and raise its errors."""
     read = tokens
     if all(isinstance(token, str) for token in tokens):  # others are an error of what reads them
@@ -51,7 +51,7 @@ def read_flags(tokens: list[str], options: Options) -> list[str]:
     return [written.get(token, token) for token in rest]
 
 
-def help_for(tokens: list[str], wanted: HelpWanted, options: Options) -> errors.HelpRequested:
+def help_for(tokens: list[str], wanted: HelpWanted, options: ParseOptions) -> errors.HelpRequested:
     """Return the help that was asked for."""
     from paddle_flags._report.help import help_text
 
@@ -164,7 +164,7 @@ def parse(
     written and the program exits with status 0.
     """
     check_exit(exit)
-    options = Options(
+    options = ParseOptions(
         env_prefix=env_prefix,
         env_flags=env_flags,
         env_ignore_empty=env_ignore_empty,
@@ -187,7 +187,7 @@ def parse(
 
         prepare_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
-    if to_switch("check_modules", check_modules):
+    if check_bool("check_modules", check_modules):
         check_refused()
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
@@ -197,17 +197,18 @@ def parse(
 def check_exit(exit: Exit) -> None:
     """Raise an error for an invalid argument `exit` of `parse`."""
     if exit not in (True, False, "gflags"):
-        raise errors.FlagArgumentError(f"exit is {shown(exit)}: expected True, False or 'gflags'")
+        message = f"exit is {quote_value(exit)}: expected True, False or 'gflags'"
+        raise errors.FlagArgumentError(message)
 
 
 def define_config_flag(name: str) -> None:
     """Define the flag that names files, unless the program has."""
     from paddle_flags._input.named_files import config_flag
 
-    config_flag(Options(config_flag=name))
+    config_flag(ParseOptions(config_flag=name))
 
 
-def load_named_plugins(tokens: list[str], options: Options) -> None:
+def load_named_plugins(tokens: list[str], options: ParseOptions) -> None:
     """Load the plugins of the program and those that a line names, if there can be any."""
     if options.plugins is not None or options.plugin_flag is not None:
         from paddle_flags._input.named_plugins import load_plugins
@@ -215,7 +216,7 @@ def load_named_plugins(tokens: list[str], options: Options) -> None:
         load_plugins(tokens, options)
 
 
-def prepare_completion(options: Options) -> None:
+def prepare_completion(options: ParseOptions) -> None:
     """Define the flags that `parse` would define before it reads the line of a shell."""
     from paddle_flags._completion.request import read_request
 
@@ -233,7 +234,7 @@ def tokens_of(argv: Sequence[str] | None) -> list[str]:
 
 def read_or_end(
     tokens: list[str],
-    options: Options,
+    options: ParseOptions,
     exit: Exit,
     name: str = "",
 ) -> list[str]:
@@ -243,7 +244,7 @@ def read_or_end(
     return _read_or_exit(tokens, options, name, gflags=exit == "gflags")
 
 
-def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
+def _read_or_raise(tokens: list[str], options: ParseOptions) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError:
@@ -256,7 +257,9 @@ def _read_or_raise(tokens: list[str], options: Options) -> list[str]:
     return rest
 
 
-def _read_or_exit(tokens: list[str], options: Options, name: str, *, gflags: bool) -> list[str]:
+def _read_or_exit(
+    tokens: list[str], options: ParseOptions, name: str, *, gflags: bool
+) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError as error:
@@ -315,7 +318,7 @@ def _own_argv() -> list[str]:
 
 def _check_argv(argv: Sequence[str]) -> list[str]:
     if isinstance(argv, (str, bytes)) or not isinstance(argv, Iterable):
-        message = f"argv is {shown(argv)}: expected a list of str, the program first"
+        message = f"argv is {quote_value(argv)}: expected a list of str, the program first"
         raise errors.FlagTypeError(message)
     tokens = list(argv)
     if tokens and isinstance(tokens[0], str) and tokens[0].startswith("--"):

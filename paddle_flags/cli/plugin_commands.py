@@ -14,7 +14,7 @@ from paddle_flags._core.plugin import plugin_parts
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._op.operation import op, ops
 from paddle_flags._report.explain import explain
-from paddle_flags._report.facts import one_line
+from paddle_flags._report.facts import escape_controls
 from paddle_flags._report.impls import as_data, details, overview
 from paddle_flags._report.listing import LISTINGS, listing
 from paddle_flags._report.stubs import stub_text
@@ -50,7 +50,7 @@ _MODULES = {"-m": values("MODULE", "import a Python module that defines flags", 
 _VALUES = {
     "--config": values("FILE", "read a configuration file: TOML, YAML, JSON or a flagfile"),
     "--env-prefix": value("PREFIX", "read flags from environment variables named PREFIX<flag>"),
-    "--env-ignore-empty": switch("treat an empty variable as one that is not set"),
+    "--env-ignore-empty": switch("treat an empty variable as one that isn't set"),
     "--env-files": switch("let PREFIX<flag>_FILE name a file with the value"),
     "--env-flags": value(
         "VARIABLE",
@@ -98,7 +98,7 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
     def act() -> None:
         print_text(text)
         for name, why in left_out.items():
-            print_error(f"{PROGRAM}: left out: {one_line(name)} {why}")
+            print_error(f"{PROGRAM}: left out: {escape_controls(name)} {why}")
 
     return act
 
@@ -191,7 +191,7 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
 
 COMMANDS = {
     "run": PluginCommand(
-        "run a script or module with plugins loaded and flags set; without one, list the flags",
+        "run a script or module with plugins loaded and flags set; without either, list the flags",
         "[--show] [--explain NAME]... [--allow-pending] [--flag=value]...\n"
         "[SCRIPT | -m MODULE] [ARGUMENT]...",
         "run -p libalpha.so --alpha_level=9 train.py data.txt",
@@ -204,7 +204,7 @@ COMMANDS = {
             ),
         },
         order="Options and flags may come in any order before SCRIPT or -m MODULE.\n"
-        "What follows is passed to the program.",
+        "Everything after that is passed to the program.",
     ),
     "list": PluginCommand(
         "list all flags",

@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import normalize_name, suggest
+from paddle_flags._core.names import normalize_name, suggest_name
 from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
 from paddle_flags.cli.flag_text import (
     change_text,
@@ -262,7 +262,7 @@ class Process(_Readable):
             texts = [shorten(shown_value(each)) for each in (current, *wanted)]
             return f"{name}: is " + ", expected ".join(texts)
         if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
-            return text + suggest(normalize_name(name), self._known_names)
+            return text + suggest_name(normalize_name(name), self._known_names)
         return text
 
     @cached_property

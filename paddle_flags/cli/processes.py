@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import suggest
-from paddle_flags._core.status import shown
+from paddle_flags._core.names import suggest_name
+from paddle_flags._core.status import quote_value
 from paddle_flags.cli.foreign import Report, Table
 from paddle_flags.cli.target import EXPECTED
 from paddle_flags.errors import FlagArgumentError
@@ -38,8 +38,8 @@ def address_of_process(text: str) -> str:
         if not is_path:
             message += "; no process of yours with this name serves its flags"
         raise FlagArgumentError(message)
-    near = suggest(text, _names_of_processes())
-    message = f"{shown(text)}: no process of yours with this name serves its flags{near}"
+    near = suggest_name(text, _names_of_processes())
+    message = f"{quote_value(text)}: no process of yours with this name serves its flags{near}"
     raise LiveConnectionError(message)
 
 

@@ -11,7 +11,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._report.facts import one_line
+from paddle_flags._report.facts import escape_controls
 from paddle_flags.cli.foreign import Report, print_report, show_problems
 from paddle_flags.cli.parser import switch, value, values, whole
 from paddle_flags.cli.resolve import open_target
@@ -72,7 +72,7 @@ VERBS = {
         "[TARGET] [PATTERN]...",
         f"--changed --settable --temporary --all --attach --all-users {_CHOICE} {_ASK}",
     ),
-    "get": Verb("print values of flags", "TARGET NAME...", f"--attach {_CHOICE} {_ASK}"),
+    "get": Verb("print the values of flags", "TARGET NAME...", f"--attach {_CHOICE} {_ASK}"),
     "explain": Verb(
         "describe flags, and where their values come from", "TARGET NAME...", f"--attach {_ASK}"
     ),
@@ -81,8 +81,8 @@ VERBS = {
         "TARGET [NAME=VALUE]...",
         f"--unset --file {_CHANGE} {_ASK}",
     ),
-    "unset": Verb("take back what was set from outside", "TARGET NAME...", f"{_CHANGE} {_ASK}"),
-    "undo": Verb("undo a change of yours", "TARGET [CHANGE]", f"--reason --wait --force {_ASK}"),
+    "unset": Verb("drop values that were set from outside", "TARGET NAME...", f"{_CHANGE} {_ASK}"),
+    "undo": Verb("undo one of your changes", "TARGET [CHANGE]", f"--reason --wait --force {_ASK}"),
     "log": Verb("list what was changed from outside", "TARGET", f"--last {_ASK}"),
     "watch": Verb(
         "print each change of a flag as it happens", "TARGET [PATTERN]...", f"--reconnect {_ASK}"
@@ -93,15 +93,15 @@ VERBS = {
         f"--attach {_ASK}",
     ),
     "status": Verb(
-        "print what a process is, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
+        "describe a process, or list the members of a fleet", "[TARGET]", f"--all-users {_ASK}"
     ),
     "open": Verb(
-        "show flags in a browser: of processes, or of a fleet",
+        "show the flags of processes, or of a fleet, in a browser",
         "[TARGET] [TARGET]",
         "--print --idle --timeout --token-file",
     ),
     "reset": Verb(
-        "bring back the values that a fleet had at a revision, as a new one",
+        "restore the values that a fleet had at a revision, as a new revision",
         "URL REVISION",
         "--wait --force --reason --json --timeout",
     ),
@@ -112,7 +112,7 @@ VERBS = {
         " --timeout",
     ),
     "mirror": Verb(
-        "keep the values of a fleet in another one, until SIGTERM",
+        "copy the values of a fleet to another one, until SIGTERM",
         "URL URL",
         "--once --confirm --json --timeout",
     ),
@@ -122,21 +122,21 @@ _ARGUMENTS = {
     "PATTERN": "names of flags; * and ? match as in a shell",
     "NAME": "a flag",
     "NAME=VALUE": "a flag and its new value, as for --NAME",
-    "CHANGE": "its number, as 'log' lists them; by default your last",
+    "CHANGE": "the number of the change, as 'log' lists it; by default, your last one",
     "TARGET": "a second one, to compare with",
-    "REVISION": "as 'log' lists them; 0: no values",
-    "COMMAND": "the program and its arguments, behind --",
-    "URL": "of a fleet that has members; the first may have none",
+    "REVISION": "the number of the revision, as 'log' lists it; 0 means no values",
+    "COMMAND": "the program and its arguments, after --",
+    "URL": "the URL of a fleet that has members; the first fleet may have none",
 }
 
 _END = """\
 A fleet is at a URL such as dir:///mnt/job42, etcd://HOST:2379/job42, tcpstore://HOST:PORT/job42,
 dask://HOST:8786/job42 or ray:///job42.
 
-exit status: 0 if all is well; 1 if the target refuses, a member has not taken a change, or flags
-differ; 2 if the command line is wrong, or a file that it names; 3 if a process or an engine can't
-be reached; 4 if a member of a fleet has not answered, is slow, gone or missing; of join, that of
-its program
+exit status: 0 if all is well; 1 if the target refuses, a member hasn't applied a change, or flags
+differ; 2 if the command line, or a file that it names, has an error; 3 if a process or an engine
+can't be reached; 4 if a member of a fleet hasn't answered, or is slow, gone or missing; for join,
+the exit status of the program
 """
 
 
@@ -156,47 +156,47 @@ def _seconds(text: str) -> float:
 _AT_LEAST_ONE = whole("a whole number, 1 or more", least=1)
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "--changed": switch("only flags that aren't default"),
+    "--changed": switch("only flags that don't have their default"),
     "--settable": switch("only flags that can be changed"),
-    "--temporary": switch("only temporary values"),
+    "--temporary": switch("only flags with a temporary value"),
     "--all": switch("include hidden flags, as --json does"),
     "--all-users": switch("ask the processes of other users, too; only for root"),
-    "--attach": value("PID", "in place of a target: read the memory of a process"),
-    "--unset": values("NAME", "take back what was set from outside"),
+    "--attach": value("PID", "instead of a target: read the memory of a process"),
+    "--unset": values("NAME", "drop the value that was set from outside"),
     "--file": value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
     "--for": value(
         "TIME",
-        "how long it lasts, such as 90s, 10m or 1h30m; of unset, only in a fleet",
+        "how long the change lasts, such as 90s, 10m or 1h30m; for unset, only in a fleet",
         dest="duration",
     ),
-    "--reason": value("TEXT", "why; everybody who watches sees it"),
-    "--dry-run": switch("check everything, change nothing"),
+    "--reason": value("TEXT", "the reason; everybody who watches sees it"),
+    "--dry-run": switch("check everything, but change nothing"),
     "--expect": values(
         "NAME=VALUE", "change nothing unless a flag has this value, or a fleet this revision"
     ),
-    "--confirm": values("NAME", "an unsafe flag that is meant to be changed"),
-    "--role": value("ROLE", "in a fleet: for members of a role, such as trainer"),
-    "--host": value("HOST", "in a fleet: for members on a machine"),
-    "--member": value("NAME", "in a fleet: for one member"),
+    "--confirm": values("NAME", "an unsafe flag that you mean to change"),
+    "--role": value("ROLE", "in a fleet: for members with this role, such as trainer"),
+    "--host": value("HOST", "in a fleet: for members on this machine"),
+    "--member": value("NAME", "in a fleet: for this member"),
     "--wait": value(
         "SECONDS",
-        "in a fleet: wait at most so long for the answers of the members, and print them",
+        "in a fleet: how long to wait for the members' answers, which are printed",
         type=_seconds,
     ),
-    "--force": switch("in a fleet: don't ask its members first whether they would take the change"),
+    "--force": switch("in a fleet: don't ask the members first whether they accept the change"),
     "--at-step": value(
         "N",
-        "in a fleet: let all members take it when they begin step N, or none if one can't",
+        "in a fleet: let all members apply it when they begin step N, or none if one can't",
         type=whole(),
     ),
-    "--rank": value("N", "its number among the members of its role", type=whole()),
-    "--name": value("NAME", "its name in the fleet; by default made of role and rank"),
+    "--rank": value("N", "the number of the member among those with its role", type=whole()),
+    "--name": value("NAME", "the name of the member; by default, made of role and rank"),
     "--check": value(
-        "N", "wait until N members have the same values, before it starts", type=_AT_LEAST_ONE
+        "N", "before the program starts, wait until N members have equal values", type=_AT_LEAST_ONE
     ),
     "--check-timeout": value(
         "SECONDS",
-        "how long to wait for them; the default is 60",
+        "how long --check waits; the default is 60",
         type=_seconds,
         default=60.0,
     ),
@@ -209,8 +209,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--on-lost": {
         "choices": ("keep", "default", "exit"),
         "default": "keep",
-        "help": "what becomes of it when the engine has not answered for that long: its values"
-        " stay, are taken back, or it gets SIGTERM",
+        "help": "what happens when the engine hasn't answered for that long: the program keeps its"
+        " values, loses them, or gets SIGTERM",
     },
     "--tick-timeout": value(
         "SECONDS",
@@ -218,19 +218,19 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         type=_seconds,
         default=60.0,
     ),
-    "--no-preload": switch("don't make a program serve its flags that doesn't do so itself"),
+    "--no-preload": switch("don't make a program serve its flags if it doesn't do so itself"),
     "--last": value("N", "only the last N", type=_AT_LEAST_ONE),
     "--reconnect": switch(
-        "go on when the connection is lost, such as when the process is started again"
+        "continue when the connection is lost, for example when the process restarts"
     ),
-    "--print": switch("print the URL, start no browser") | {"dest": "print_only"},
+    "--print": switch("print the URL, don't start a browser") | {"dest": "print_only"},
     "--idle": value(
         "SECONDS",
-        "end when no page was open for so long; the default is an hour",
+        "end when no page has been open for this long; the default is an hour",
         type=_seconds,
         default=3600.0,
     ),
-    "--once": switch("do it once, and print what changed"),
+    "--once": switch("copy once, and print what has changed"),
     "--json": switch("write JSON"),
     "--timeout": value(
         "SECONDS",
@@ -240,7 +240,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     ),
     "--token-file": value(
         "FILE",
-        "the token for a gateway is the first line of this file; by default, that in the"
+        "a file whose first line is the token for a gateway; by default, the token is in the"
         " environment variable PADDLE_FLAGS_LIVE_TOKEN",
     ),
 }
@@ -317,7 +317,7 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
     except FlagArgumentError as error:
         *others, last = error.errors
         show_problems(*map(str, others))
-        parser.error(one_line(str(last)))
+        parser.error(escape_controls(str(last)))
     except FlagError as error:
         problems = [refusal_text(each) for each in error.errors]
         report = Report(problems=problems, status=_status_of(error))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import quote_value
 
 _BIGGEST = (1 << 62) - 1  # step or revision
 _LONGEST = 366 * 86400.0  # seconds that a value can last
@@ -26,7 +26,7 @@ def seconds_of(duration: float | str | None, name: str) -> float | None:
             seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if seconds is None or 0 < seconds <= _LONGEST:
         return seconds
-    what = f"'{duration}'" if isinstance(duration, str) else shown(duration)
+    what = f"'{duration}'" if isinstance(duration, str) else quote_value(duration)
     message = f"{name}: {what}: expected a time such as 90s, 10m or 1h30m, at most 366d"
     raise FlagArgumentError(message)
 
@@ -36,7 +36,7 @@ def check_seconds(name: str, value: float | None, *, needed: bool = False) -> No
     is_number = isinstance(value, (int, float)) and 0 <= value < math.inf
     if not (is_number and value if needed else is_number or value is None):
         more = ", more than 0" if needed else ""
-        message = f"{name} is {shown(value)}: expected a number of seconds{more}"
+        message = f"{name} is {quote_value(value)}: expected a number of seconds{more}"
         raise FlagArgumentError(message)
 
 
@@ -44,11 +44,11 @@ def check_count(name: str, count: int | None, most: int = _BIGGEST) -> None:
     is_whole = isinstance(count, int) and not isinstance(count, bool)
     if count is None or (is_whole and 0 <= count <= most):
         return
-    message = f"{name} is {shown(count)}: expected an integer from 0 to {most}"
+    message = f"{name} is {quote_value(count)}: expected an integer from 0 to {most}"
     raise FlagArgumentError(message)
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        message = f"{name} is {shown(value)}: expected one of {', '.join(choices)}"
+        message = f"{name} is {quote_value(value)}: expected one of {', '.join(choices)}"
         raise FlagArgumentError(message)

@@ -8,10 +8,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from paddle_flags._core.frames import class_hides_internal_frames
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.extend import hides_internal_frames, normalize_name, quote_value
 from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
@@ -50,7 +48,7 @@ class Options(TypedDict, total=False):
     aliases: bool
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Fleet:
     """A fleet as operators use it: its values, its members, and changes.
 
@@ -357,7 +355,7 @@ def _values(keys: Iterable[tuple[str, str]], state: State, store: Store) -> tupl
 def _check_names(name: str, names: Iterable[str]) -> list[str]:
     found = [names] if isinstance(names, str) else list(names)
     if isinstance(names, str) or not all(isinstance(each, str) for each in found):
-        message = f"{name} is {shown(names)}: expected a list of names"
+        message = f"{name} is {quote_value(names)}: expected a list of names"
         raise FlagTypeError(message)
     return found
 

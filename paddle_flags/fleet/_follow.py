@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.status import shown
+from paddle_flags.extend import quote_value
 from paddle_flags.fleet import _record
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._record import Record
@@ -98,7 +98,7 @@ class Follower:
 
     def _check_fleet(self, fleet: str) -> None:
         if self.state.fleet and fleet and fleet != self.state.fleet:
-            raise self._lost_error(f"is fleet {shown(fleet)}")
+            raise self._lost_error(f"is fleet {quote_value(fleet)}")
 
     def _lost_error(self, now: str) -> StateLostError:
         before = f"revision {self.state.revision} of fleet {self.state.fleet!r} was read before"

@@ -11,14 +11,19 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from paddle_flags import errors
-from paddle_flags._core import status
-from paddle_flags._core.flag_definition import names_in
-from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.registry import FLAGS, all_flags, find
-from paddle_flags._core.status import ErrorList, fleet_hooks, new_error, shown, to_bytes
-from paddle_flags._input.config import new_config
-from paddle_flags._native import ffi, lib
+from paddle_flags import FLAGS, errors
+from paddle_flags.extend import (
+    ErrorList,
+    check_status,
+    ffi,
+    fleet_hooks,
+    hides_internal_frames,
+    lib,
+    new_error,
+    pop_callback_error,
+    quote_value,
+    to_bytes,
+)
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, short
@@ -32,7 +37,7 @@ from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from paddle_flags._core.flag import Flag
+    from paddle_flags import Flag
     from paddle_flags.fleet._role import OnLate, OnLost, Options
     from paddle_flags.fleet._state import Entry
 
@@ -177,7 +182,7 @@ def check(
     check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
         what = "expected a list of patterns"
-        raise errors.FlagArgumentError(f"environment is {shown(environment)}: {what}")
+        raise errors.FlagArgumentError(f"environment is {quote_value(environment)}: {what}")
     check_count("expect", expect)
     Barrier(own, list(environment), own.world if expect is None else expect, timeout).wait()
 
@@ -224,7 +229,7 @@ class LocalFlags:
 
     def facts(self, key: bytes | None) -> Facts:
         found = Facts({}, [], [], {})
-        for flag in all_flags():
+        for flag in FLAGS.values():
             with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
                 _add_facts(found, flag, key)
         return found.complete()
@@ -234,7 +239,7 @@ class LocalFlags:
         found = {}
         for name in names:
             with suppress(errors.UndefinedFlagError):
-                flag = find(name)
+                flag = FLAGS[name]
                 info = flag._info()
                 closed = bool(info.frozen or (runs and not info.runtime))
                 definition = (info.generation, info.validators)
@@ -268,15 +273,17 @@ class LocalFlags:
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
     def _call_with_values(self, values: Values, function: Callable[..., int]) -> str | None:
-        config = new_config(lib.PD_SOURCE_FLEET)
-        origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FLEET, "place": self._place})
         err = new_error()
+        made = ffi.new("pd_config **")
+        check_status(lib.pd_config_new(lib.PD_SOURCE_FLEET, made, err), err)
+        config = ffi.gc(made[0], lib.pd_config_free)
+        origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FLEET, "place": self._place})
         for name, entry in sorted(values.items(), key=lambda each: each[1].revision):
             origin.line = entry.revision & 0xFFFFFFFF
             lib.pd_config_add(config, to_bytes(name), to_bytes(entry.value), 0, origin, err)
         found = ErrorList()
         done = function(config, True, found.pointer, err) == lib.PD_OK
-        failure = status.pop_failure()
+        failure = pop_callback_error()
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks
@@ -306,7 +313,7 @@ class LocalFlags:
 
 def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
     info = flag._info()
-    others = [*names_in(info.aliases), *names_in(info.old_names)]
+    others = [*flag.aliases, *flag.old_names]
     facts.add(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
     if info.per_process or (info.sensitive and key is None):
         return

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags.errors import FlagError
+from paddle_flags.extend import hides_internal_frames
 from paddle_flags.fleet._configmap import changes_between
 from paddle_flags.fleet._follow import Follower, StateLostError
 from paddle_flags.fleet._open import TIMEOUT, open_store

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from paddle_flags._core.names import suggest
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import quote_value, suggest_name
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def _host(text: str, shown: str) -> tuple[str, int | None]:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    return f"{suggest(name, known) or ';'} expected one of {', '.join(sorted(known))}"
+    return f"{suggest_name(name, known) or ';'} expected one of {', '.join(sorted(known))}"
 
 
 def is_address(url: str | Store) -> TypeIs[str]:
@@ -130,7 +129,9 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
     seconds. With `create=False`, a folder without a fleet raises FleetError.
     """
     if not isinstance(url, str):
-        message = f"url: {shown(url)}: expected the address of a fleet, such as dir:///mnt/job42"
+        message = (
+            f"url: {quote_value(url)}: expected the address of a fleet, such as dir:///mnt/job42"
+        )
         raise FlagTypeError(message)
     place = split(url)
     if place.scheme not in ENGINES:

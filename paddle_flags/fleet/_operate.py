@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._core.names import normalize_name
+from paddle_flags.extend import normalize_name
 from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._document import Documents, documents_of, find_other_log, members_text
 from paddle_flags.fleet._flags import GOOD, PENDING, REJECTED, RESTART, Answer

@@ -11,11 +11,8 @@ import time
 import uuid
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.lists import encode as encode_list
-from paddle_flags._core.lists import integer_text
-from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.extend import format_argument, normalize_name, quote_value
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.live._documents import find_invalid_field
@@ -110,7 +107,7 @@ def decode(data: bytes, revision: int) -> Record:
     try:
         return record_of(_json.read(data))._replace(revision=revision)
     except (TypeError, ValueError, KeyError, AttributeError):
-        what = f"{shown(data[:80])}: expected a record of paddle_flags"
+        what = f"{quote_value(data[:80])}: expected a record of paddle_flags"
         raise FleetError(f"revision {revision}: {what}") from None
 
 
@@ -159,7 +156,7 @@ def check_change(change: Change) -> Change:
     name, value, on = change
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         what = "expected the name of a flag, of at most 255 characters"
-        raise FlagArgumentError(f"{shown(name)}: {what}")
+        raise FlagArgumentError(f"{quote_value(name)}: {what}")
     if value is not None:
         check_text(name, value)
     return Change(normalize_name(name), value, _check_selector(on))
@@ -169,16 +166,12 @@ def text_of(name: str, value: object) -> str:
     """Return a value as on a command line."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int):
-        return integer_text(value)
     if isinstance(value, float):
         return repr(value)
-    if isinstance(value, (list, tuple)):
-        return encode_list(tuple(value))
+    if isinstance(value, (int, list, tuple)):
+        return format_argument(tuple(value) if isinstance(value, list) else value)
     what = "expected bool, int, float, str or a list of them"
-    raise FlagTypeError(f"{name}: {shown(value)}: {what}")
+    raise FlagTypeError(f"{name}: {quote_value(value)}: {what}")
 
 
 def check_text(name: str, text: str) -> str:
@@ -186,13 +179,13 @@ def check_text(name: str, text: str) -> str:
     if isinstance(text, str) and not _NO_TEXT.search(text):
         return text
     what = "expected text without NUL and lone surrogates"
-    raise FlagArgumentError(f"{name} is {shown(text)}: {what}")
+    raise FlagArgumentError(f"{name} is {quote_value(text)}: {what}")
 
 
 def _check_selector(on: str) -> str:
     if isinstance(on, str) and _ON.fullmatch(on) and not _NO_TEXT.search(on):
         return on
-    raise FlagArgumentError(f"{shown(on)}: expected all, role:ROLE, host:HOST or member:NAME")
+    raise FlagArgumentError(f"{quote_value(on)}: expected all, role:ROLE, host:HOST or member:NAME")
 
 
 def selector(role: str | None = None, host: str | None = None, member: str | None = None) -> str:

@@ -7,8 +7,8 @@ import re
 import socket
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
+from paddle_flags.extend import quote_value
 from paddle_flags.fleet._arguments import check_choice, check_count, check_seconds
 from paddle_flags.fleet._record import check_text
 from paddle_flags.fleet._store import check_name
@@ -59,7 +59,7 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
         return None
     if text.isascii() and text.isdigit() and len(text) < 10:  # fits int32
         return int(text)
-    raise FlagArgumentError(f"{name}={shown(text)}: expected a number")
+    raise FlagArgumentError(f"{name}={quote_value(text)}: expected a number")
 
 
 def host_name() -> str:

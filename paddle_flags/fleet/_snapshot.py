@@ -35,6 +35,6 @@ def write_snapshot(path: str, state: State) -> None:
 
 
 def _error(path: str, what: str | None) -> FlagFileError:
-    from paddle_flags._report.facts import one_line
+    from paddle_flags.extend import escape_controls
 
-    return FlagFileError(one_line(f"{path}: {what}"))
+    return FlagFileError(escape_controls(f"{path}: {what}"))

@@ -31,9 +31,9 @@ class FleetError(FlagError):
 
     def __str__(self) -> str:
         """Return the message in one line; what members and engines wrote is escaped."""
-        from paddle_flags._report.facts import one_line
+        from paddle_flags.extend import escape_controls
 
-        return one_line(super().__str__())
+        return escape_controls(super().__str__())
 
 
 class UnreachableError(FleetError):

@@ -14,8 +14,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from paddle_flags._core.status import to_text
-from paddle_flags._native import lib
+from paddle_flags import __version__
 from paddle_flags.gateway.fleets import WatchedFleet
 from paddle_flags.gateway.problems import JsonResponse, Refusal, problem_response
 from paddle_flags.gateway.processes import Processes, run_in_thread
@@ -142,7 +141,7 @@ def openapi() -> dict[str, Any]:
     """Return the OpenAPI document."""
     text = files("paddle_flags.gateway").joinpath("openapi.json").read_text("ascii")
     document: dict[str, Any] = json.loads(text)
-    document["info"]["version"] = to_text(lib.PD_VERSION)
+    document["info"]["version"] = __version__
     return document
 
 

@@ -6,9 +6,8 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagTypeError
+from paddle_flags.extend import hides_internal_frames, quote_value
 from paddle_flags.gateway.app import Gateway
 from paddle_flags.gateway.security import Clients, Guard
 from paddle_flags.gateway.users import User
@@ -43,7 +42,9 @@ class MountedClients(Clients):
             return answer
         if answer in ("read", "change"):
             return User("", answer)
-        message = f"authorize returned {shown(answer)}, expected None, 'read', 'change' or a User"
+        message = (
+            f"authorize returned {quote_value(answer)}, expected None, 'read', 'change' or a User"
+        )
         raise FlagTypeError(message)
 
 
@@ -69,7 +70,7 @@ def asgi(
     that answer one request at a time.
     """
     if not callable(authorize):
-        message = f"authorize: {shown(authorize)}: expected a function of the request"
+        message = f"authorize: {quote_value(authorize)}: expected a function of the request"
         raise FlagTypeError(message)
     patterns = [settable] if isinstance(settable, str) else list(settable)
     gateway = Gateway(lambda: _own_socket(patterns), list(fleets), polls=polls)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import quote_value
 from paddle_flags.gateway.security import (
     HEAD_MAX,
     BoundedProtocol,
@@ -161,6 +161,6 @@ def _tls_context(listen: ListenOptions) -> ssl.SSLContext | None:
 def _check_names(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if not _NAME.fullmatch(name):
-            message = f"{shown(name)}: expected a name or an address, without a port"
+            message = f"{quote_value(name)}: expected a name or an address, without a port"
             raise FlagArgumentError(message)
     return tuple(names)

@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError
+from paddle_flags.extend import quote_value
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -65,13 +65,13 @@ def _add(users: dict[str, User], parts: list[str]) -> str:
         return "expected LABEL read|change TOKEN"
     label, may, token = parts
     if may not in ("read", "change"):
-        return f"may: {shown(may)}: expected 'read' or 'change'"
+        return f"may: {quote_value(may)}: expected 'read' or 'change'"
     if not _SHORTEST <= len(token) <= _LONGEST:
         what = f"has {len(token)} characters, expected {_SHORTEST} to {_LONGEST}"
         return f"the token {what}; {_SUGGESTION}"
     if not all("!" <= character <= "~" for character in token):
         return f"the token isn't printable ASCII without blanks; {_SUGGESTION}"
     if token in users or label in [each.label for each in users.values()]:
-        return f"the label {shown(label)}, or its token, is there twice"
+        return f"the label {quote_value(label)}, or its token, is there twice"
     users[token] = User(label, may)  # type: ignore[arg-type] # checked above
     return ""

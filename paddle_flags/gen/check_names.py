@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.names import normalize_name
+from paddle_flags.extend import normalize_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,10 +7,10 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from paddle_flags._core.names import find_nearest
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser, one_of, switch, value, whole
 from paddle_flags.errors import FlagError
+from paddle_flags.extend import suggest_name
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
 from paddle_flags.gen.read import find_companions, read, readers_of_fields
@@ -135,7 +135,7 @@ def new_parser(program: str) -> Parser:
     """Return the parser of `gen FILE`."""
     parser = Parser(
         f"{program} gen",
-        description="Generate C, C++, Python and documents from the flags of a YAML file.",
+        description="Generate C, C++, Python and documents from flags in a YAML file.",
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
         " writes the file from a plugin, a program with --helpxml or an argparse parser.",
     )
@@ -157,8 +157,7 @@ def run(words: Sequence[str], program: str) -> int:
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
     parser = new_parser(program)
-    if words and not words[0].startswith("-") and not os.path.exists(words[0]):
-        near = find_nearest(words[0], COMMANDS)
-        if near:
-            parser.error(f"no such file or command {words[0]}; did you mean {near}?")
+    is_file = not words or words[0].startswith("-") or os.path.exists(words[0])
+    if not is_file and (hint := suggest_name(words[0], COMMANDS)):
+        parser.error(f"no such file or command {words[0]}{hint}")
     return main(parser, parser.parse_args(words))

@@ -50,8 +50,8 @@ def _parser(program: str) -> Parser:
     parser = Parser(
         program,
         description="Write flags.yaml, and flags_compat.yaml if it is needed, for flags that exist"
-        " already. What the files cannot express is reported with its place.",
-        epilog="Exits with 0, with 1 if the files cannot express something, and with 2 if an"
+        " already. What the files can't express is reported with its place.",
+        epilog="Exits with 0, with 1 if the files can't express something, and with 2 if an"
         " error kept it from writing anything.",
     )
     parser.add_commands("KIND")

@@ -6,7 +6,7 @@ import html
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.header import ABOUT_MARKS
+from paddle_flags.extend import MARK_MEANINGS
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _all(view: View) -> Iterator[Fact]:
     yield Fact("unit", [flag.unit or ""], code=False)
     yield Fact("aliases", view.aliases)
     yield Fact("former names", view.old_names)
-    yield Fact("note", [ABOUT_MARKS[each] for each in flag.attributes], code=False)
+    yield Fact("note", [MARK_MEANINGS[each] for each in flag.attributes], code=False)
     for each in view.implies:
         sets = [f"--{setting.flag}={to_text(setting.value)}" for setting in each.sets]
         yield Fact(f"{to_text(each.value)} implies", sets)

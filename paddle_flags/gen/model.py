@@ -13,7 +13,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Union
 
-from paddle_flags._core import header
+from paddle_flags.extend import C_TYPES, MARK_MEANINGS
 
 FILES = ("flags", "flags_compat", "flags_version")
 FORMAT = 1  # of the files, and of what `gen --dump` writes
@@ -25,7 +25,7 @@ def _range(name: str, member: str) -> tuple[int, int]:
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if member == "i64" else (0, 2**bits - 1)
 
 
-MEMBERS = {name: member for name, (_, member) in header.TYPES.items()}
+MEMBERS = {name: member for name, (_, member) in C_TYPES.items()}
 INTEGERS = {
     name: _range(name, member) for name, member in MEMBERS.items() if member in ("i64", "u64")
 }
@@ -33,7 +33,7 @@ FLOATING = tuple(name for name, member in MEMBERS.items() if member == "f64")
 NUMBERS = (*INTEGERS, *FLOATING)
 TYPES = tuple(MEMBERS)
 UNITS = ("bytes", "seconds")
-ATTRIBUTES = tuple(sorted(header.MARKS))
+ATTRIBUTES = tuple(sorted(MARK_MEANINGS))
 CHANGES = ("default", "range", "choices", "type", "unit", "meaning")
 
 Scalar = bool | int | float | str

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core import names
-from paddle_flags._core.missing import importing
 from paddle_flags.errors import FlagError, FlagUnsupportedError
+from paddle_flags.extend import optional_import, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -33,7 +32,7 @@ class GenerateError(FlagError, ValueError):
 
 def importing_for_gen(what: str, package: str) -> AbstractContextManager[None]:
     """Surround the import of a package that the generator needs."""
-    return importing(what, package, "gen", FlagUnsupportedError)
+    return optional_import(what, package, "gen", FlagUnsupportedError)
 
 
 class Problems:
@@ -107,7 +106,7 @@ def _suggest_of_many(name: str, known: Collection[str]) -> str | None:
 def suggest(name: str, known: Collection[str]) -> str:
     """Return "; did you mean 'x'?" if a known name is near, else ""."""
     if len(known) <= _FEW:
-        return names.suggest(name, known)
+        return suggest_name(name, known)
     found = _suggest_of_many(name, known)
     return f"; did you mean '{found}'?" if found else ""
 

@@ -23,7 +23,7 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 from setuptools.errors import OptionError, SetupError
 
-from paddle_flags._core.paths import get_include
+from paddle_flags import get_include
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load_files
 from paddle_flags.gen.problems import suggest

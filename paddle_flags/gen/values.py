@@ -7,7 +7,7 @@ import re
 from fractions import Fraction
 from typing import Any
 
-from paddle_flags._core.lists import encode
+from paddle_flags.extend import format_argument
 from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Scalar, Value
 from paddle_flags.gen.problems import AmbiguousText
 
@@ -130,7 +130,7 @@ def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
 def to_text(value: Value) -> str:
     """Return a value as a command line takes it."""
     if isinstance(value, list):
-        return encode(tuple(value))
+        return format_argument(tuple(value))
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, float) else str(value)

@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core import header
+from paddle_flags.extend import C_TYPES, ffi
 from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Flag, FlagSet, to_data
 from paddle_flags.gen.values import suffixes, to_text
 
@@ -22,6 +22,7 @@ _PYTHON = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
 _JSON = {"b": "boolean", "i64": "integer", "u64": "integer", "f64": "number", "str": "string"}
 # These don't affect programs: a new help text is not a new schema.
 _WORDS = ("help", "category", "owner", "since", "reason", "versions", "version")
+_FIELDS = [name for name, _ in ffi.typeof("pd_flag_def").fields]
 HASH_DIGITS = 16  # in the name of the flag that holds the hash
 
 
@@ -95,7 +96,7 @@ class View:
             "aliases": "|".join(self.aliases),
         }
         yield from _c_texts(texts)
-        yield from self._c_marks(header.FIRST_MARKS)
+        yield from self._c_marks(*_FIELDS[: _FIELDS.index("list")])
         if flag.items:
             yield f".list = PD_TYPE_{flag.items}"
         texts = {
@@ -107,9 +108,9 @@ class View:
         yield from _c_texts(texts)
         if self.implies:
             yield f".watch = {self.watcher}"
-        yield from self._c_marks(header.LATER_MARKS)
+        yield from self._c_marks(*_FIELDS[_FIELDS.index("list") :])
 
-    def _c_marks(self, order: tuple[str, ...]) -> Iterator[str]:
+    def _c_marks(self, *order: str) -> Iterator[str]:
         marks = (name for name in order if name in self.flag.attributes)
         return (f".{name} = true" for name in marks if name != "scoped")
 
@@ -189,7 +190,7 @@ def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
 
 def c_type(kind: str) -> str:
     """Return the type of FLAGS_<name> in C++, whatever the flags are named."""
-    ctype = header.TYPES[kind][0]
+    ctype = C_TYPES[kind][0]
     return f"::{ctype}" if kind in INTEGERS else ctype
 
 

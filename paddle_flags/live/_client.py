@@ -6,9 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.frames import class_hides_internal_frames
-from paddle_flags._core.status import shown
-from paddle_flags._report.facts import argument_text
+from paddle_flags.extend import format_argument, hides_internal_frames, quote_value
 from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._find import address_of, is_url
@@ -30,7 +28,7 @@ _LONGEST_WAIT = 3600.0
 _SHARE = 0.9  # of the timeout: the process says for what a change waits, before the client gives up
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Client:
     """The flags of another process.
 
@@ -105,7 +103,7 @@ class Client:
         names the unsafe flags that are meant.
         """
         if isinstance(confirm, str):
-            message = f"confirm: {shown(confirm)}: expected a list of names, not a text"
+            message = f"confirm: {quote_value(confirm)}: expected a list of names, not a text"
             raise errors.FlagTypeError(message)
         params = {
             "set": _argument_texts(values),
@@ -174,6 +172,6 @@ def _text(name: str, value: NewValue) -> str | None:
     if value is None:
         return None
     if isinstance(value, (bool, int, float, str, list, tuple)):
-        return argument_text(tuple(value) if isinstance(value, list) else value)
-    message = f"{name}: {shown(value)}: expected a bool, a number, a text, a list or None"
+        return format_argument(tuple(value) if isinstance(value, list) else value)
+    message = f"{name}: {quote_value(value)}: expected a bool, a number, a text, a list or None"
     raise errors.FlagTypeError(message)

@@ -6,8 +6,8 @@ import os
 import warnings
 from typing import Any
 
-from paddle_flags._core.unraisable import report
 from paddle_flags.errors import FlagWarning
+from paddle_flags.extend import report_unraisable
 
 VARIABLE = "PADDLE_FLAGS_LIVE"
 _SETTABLE = "PADDLE_FLAGS_LIVE_SETTABLE"
@@ -33,7 +33,7 @@ def serve_from_environment() -> None:
         try:
             warnings.warn(FlagWarning(message), stacklevel=2)
         except Warning as raised:  # by a filter: it would end the program at its first import
-            report(
+            report_unraisable(
                 raised,
                 "Exception ignored while the flags were to be served",
                 serve_from_environment,

@@ -10,8 +10,8 @@ import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from paddle_flags._core.status import shown
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
+from paddle_flags.extend import quote_value
 from paddle_flags.live._errors import LiveConnectionError, LiveError
 from paddle_flags.live._rpc import Connection
 
@@ -32,7 +32,7 @@ def address_of(target: int | str) -> str:
     if is_url(text):
         return _checked_url(text)
     if not text or "\0" in text:
-        message = f"{shown(text)}: expected a PID, the path of a socket, or a URL"
+        message = f"{quote_value(text)}: expected a PID, the path of a socket, or a URL"
         raise FlagArgumentError(message)
     return os.path.abspath(text)
 
@@ -47,7 +47,7 @@ def _checked_url(text: str) -> str:
         parts = urlsplit(text)
         is_whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError as error:
-        message = f"{shown(text)}: {error}"
+        message = f"{quote_value(text)}: {error}"
         raise FlagArgumentError(message) from None
     if "@" in parts.netloc:
         message = (
@@ -56,7 +56,7 @@ def _checked_url(text: str) -> str:
         )
         raise FlagArgumentError(message)
     if not is_whole or not re.fullmatch(r"[A-Za-z0-9._~:\[\]/%-]*", text):
-        message = f"{shown(text)}: expected a URL as http://HOST:PORT"
+        message = f"{quote_value(text)}: expected a URL as http://HOST:PORT"
         raise FlagArgumentError(message)
     return text.rstrip("/")
 

@@ -6,7 +6,7 @@ import logging
 import re
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.status import shown
+from paddle_flags.extend import quote_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -90,4 +90,4 @@ def _word(text: object) -> str:
 
 def _quoted(value: object) -> str:
     """Return text in quotes; control characters, and those that reorder a line, are escaped."""
-    return "no value" if value is None else shown(str(value))
+    return "no value" if value is None else quote_value(str(value))

@@ -12,12 +12,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core.frames import class_hides_internal_frames, hides_internal_frames
-from paddle_flags._core.hooks import AUDIT, held_for_good
-from paddle_flags._core.status import new_error, shown, to_argument, to_exception
-from paddle_flags._core.unraisable import report
-from paddle_flags._native import ffi
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, FlagUnsupportedError
+from paddle_flags.extend import (
+    check_status,
+    ffi,
+    hides_internal_frames,
+    new_error,
+    new_text_callback,
+    quote_value,
+    report_unraisable,
+    to_argument,
+)
 from paddle_flags.live._log import log_event, log_exit
 
 if TYPE_CHECKING:
@@ -71,8 +76,7 @@ def _call(name: str, *arguments: object) -> None:
     """Call a function of the library that returns a status."""
     error = new_error()
     place = ctypes.c_void_p(int(ffi.cast("uintptr_t", error)))
-    if getattr(_load(), name)(*arguments, place):
-        raise to_exception(error)
+    check_status(getattr(_load(), name)(*arguments, place), error)
 
 
 @cache
@@ -93,7 +97,7 @@ def _load() -> ctypes.CDLL:
 _servers: list[Server] = []  # that are open in this process, or its parent
 
 
-@class_hides_internal_frames
+@hides_internal_frames
 class Server:
     """A server of the flags of this process, until `close`, the end of a `with` block, or exit."""
 
@@ -101,8 +105,7 @@ class Server:
         self._listeners = listeners
         self._handle = ctypes.c_void_p()
         self._closed = threading.Event()
-        context = held_for_good(self._handle_event)
-        options.audit, options.context = int(AUDIT), int(ffi.cast("uintptr_t", context))
+        options.audit, options.context = new_text_callback(self._handle_event)
         _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
         _watch_children(self)
@@ -113,7 +116,7 @@ class Server:
             try:
                 listener(json.loads(event))  # its own: it may change it
             except BaseException as error:  # the change has happened
-                report(error, "Exception ignored in an audit of changes", listener)
+                report_unraisable(error, "Exception ignored in an audit of changes", listener)
 
     @property
     def address(self) -> str:
@@ -173,7 +176,7 @@ def serve(
     Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
     """
     if on_fork not in ("close", "reopen"):
-        message = f"on_fork: {shown(on_fork)}: expected 'close' or 'reopen'"
+        message = f"on_fork: {quote_value(on_fork)}: expected 'close' or 'reopen'"
         raise FlagArgumentError(message)
     options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
     options.on_fork = ("close", "reopen").index(on_fork)
@@ -210,8 +213,8 @@ def _check_address(address: str | os.PathLike[str]) -> bytes:
     if isinstance(text, str) and "/" in text and "://" not in text:
         return to_argument("address", text)
     message = (
-        f"address: {shown(address)}: expected the path of a socket, which has a '/'; 'paddle-flags"
-        " gateway' listens on TCP"
+        f"address: {quote_value(address)}: expected the path of a socket, which has a '/';"
+        " 'paddle-flags gateway' listens on TCP"
     )
     raise FlagArgumentError(message)
 
@@ -294,4 +297,6 @@ def _log_temporary() -> None:
             if change["state"] == "on":
                 log_exit(change)
     except Exception as error:  # the program ends in any case
-        report(error, "Exception ignored while temporary changes were listed", _log_temporary)
+        report_unraisable(
+            error, "Exception ignored while temporary changes were listed", _log_temporary
+        )

@@ -8,10 +8,10 @@
   X(DASH_VALUE, "A value that begins with a dash")                                                 \
   X(NEGATION_VALUE, "A value for `--noflag`")                                                      \
   X(DASHES, "Dashes in names")                                                                     \
-  X(DASH_BEHIND_NO, "A dash behind `no`")                                                          \
+  X(DASH_BEHIND_NO, "A dash after `no`")                                                           \
   X(THREE_DASHES, "Three dashes")                                                                  \
-  X(ARGUMENTS, "Arguments behind `--`")                                                            \
-  X(NEGATION_DEFINED, "A flag that is called as a negation")                                       \
+  X(ARGUMENTS, "Arguments after `--`")                                                             \
+  X(NEGATION_DEFINED, "A flag that is named like a negation")                                      \
   X(BLANKS_IN_FRONT, "Blanks before a number")                                                     \
   X(SIGNED_HEX, "A negative number in hexadecimal")                                                \
   X(SIGNED_ZERO, "Zero with a sign for an unsigned flag")                                          \
@@ -19,10 +19,10 @@
   X(NAN_LETTERS, "NaN with letters")                                                               \
   X(FILE_UNKNOWN, "An unknown name in a flagfile")                                                 \
   X(FILE_MISSING, "A missing value in a flagfile")                                                 \
-  X(FILE_BLANK, "A value behind a blank")                                                          \
+  X(FILE_BLANK, "A value after a blank")                                                           \
   X(FILE_DASHES, "Two dashes alone in a flagfile")                                                 \
   X(FILE_NO_DASHES, "A line without dashes")                                                       \
-  X(FILE_FLAG, "A program called as a flag")                                                       \
+  X(FILE_FLAG, "A program that is named like a flag")                                              \
   X(FILE_BLANKS, "Blanks at the end of a line")                                                    \
   X(FILE_QUOTED, "A value in `$'...'`")                                                            \
   X(FILE_ENDS, "The ends of lines")                                                                \
@@ -34,7 +34,7 @@
   X(UNDEFOK_SEVERAL, "Several lists of `--undefok`")                                               \
   X(UNDEFOK_BOTH, "`--undefok=foo` with `--foo` and `--nofoo`")                                    \
   X(UNDEFOK_NEGATION, "A wrong negation that `--undefok` names")                                   \
-  X(HELP_WRONG_LIST, "Help beside a wrong list")                                                   \
+  X(HELP_WRONG_LIST, "Help beside a malformed list")                                               \
   X(HELP_H, "`-h`")
 
 enum Row {

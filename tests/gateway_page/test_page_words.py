@@ -10,7 +10,8 @@ import pytest
 from flag_page import change, names, open_flag, row
 from support import run
 
-from paddle_flags._report.facts import argument_text, plain_text
+from paddle_flags._core.values import format_argument
+from paddle_flags._report.facts import plain_text
 
 pytestmark = pytest.mark.release
 
@@ -60,7 +61,7 @@ def test_the_panel_has_the_text_that_get_prints(page, trainer, expect):
 def test_quantities_are_written_as_the_command_writes_them(page):
     cases = [("int64", unit, each) for each in WHOLE for unit in ("bytes", "seconds", None)]
     cases += [("double", unit, each) for each in REAL for unit in ("bytes", "seconds", None)]
-    found = page.evaluate(SHOWN, [(kind, unit, argument_text(v)) for kind, unit, v in cases])
+    found = page.evaluate(SHOWN, [(kind, unit, format_argument(v)) for kind, unit, v in cases])
     assert found == [plain_text(value, unit) for _, unit, value in cases]
 
 

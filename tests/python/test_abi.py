@@ -260,7 +260,7 @@ def worked(maker: Maker, compiler: str, *flags: str) -> Path:
 
 @EXAMPLE
 def test_the_definition_by_hand_ends_where_a_definition_may(maker: Maker) -> None:
-    assert "may end behind `max`, with 104 bytes (72 on" in PAGE
+    assert "may end after `max`, with 104 bytes (72 on" in PAGE
     for width, end in (("64", 104), ("32", 72)):
         fields = layout("pd_flag_def", width)
         assert sum(fields["max"]) == fields["validate"][0] == end

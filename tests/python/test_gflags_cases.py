@@ -70,7 +70,7 @@ DIFFERENCES = {
     "flagfile.2": UNKNOWN,
     "flagfile.3": UNKNOWN,
     "changeable_string_var": Difference(
-        1, "--changeable_string_var=STRING [default: 1]", "Help behind a value"
+        1, "--changeable_string_var=STRING [default: 1]", "Help after a value"
     ),
 }
 

@@ -220,6 +220,52 @@ def test_what_a_type_checker_alone_imports_does_not_count(check):
     assert lines[0] == "errors.py imports _core/flag.py, a later layer"
 
 
+INSIDE = {
+    "paddle_flags/_public.py": "from paddle_flags._core.flag import Flag as Flag",
+    "paddle_flags/_extend.py": "from paddle_flags._core.kinds import Wrong as Wrong",
+    "paddle_flags/extend.py": "",
+    "paddle_flags/live/__init__.py": "from ._serve import serve",
+    "paddle_flags/live/_serve.py": "from paddle_flags import Flag, __version__\n"
+    "from paddle_flags.extend import Wrong\nfrom ..errors import FlagError",
+}
+
+
+def test_a_package_that_extends_this_one_may_use_its_public_names(check):
+    ended = check(**INSIDE)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "module"),
+    [
+        ("from paddle_flags._core.flag import Flag", "paddle_flags._core.flag.Flag"),
+        ("from paddle_flags._core import flag", "paddle_flags._core.flag"),
+        ("from paddle_flags import _core", "paddle_flags._core"),
+        ("from .._core.flag import Flag", "paddle_flags._core.flag.Flag"),
+        ("import paddle_flags._native", "paddle_flags._native"),
+        ("def find():\n    from paddle_flags import _fast", "paddle_flags._fast"),
+        ("from paddle_flags._extend import Wrong", "paddle_flags._extend.Wrong"),
+        ("from paddle_flags.extend import _places", "paddle_flags.extend._places"),
+        ("from paddle_flags.fleet._join import join", "paddle_flags.fleet._join.join"),
+        (
+            "if TYPE_CHECKING:\n    from paddle_flags._core.flag import Flag",
+            "paddle_flags._core.flag.Flag",
+        ),
+    ],
+)
+def test_what_is_private_to_another_part_is_refused_in_a_package_that_extends(check, text, module):
+    lines = broken(check(**{**INSIDE, "paddle_flags/live/_client.py": text}))
+    assert f"live/_client.py imports {module}, which is private" in lines
+
+
+@pytest.mark.parametrize("folder", layers.EXTENSIONS)
+def test_every_package_that_extends_is_checked(check, trees, folder):
+    assert any(name.startswith(f"{folder}/") for name in trees[1].files)
+    text = "from paddle_flags._core.flag import Flag"
+    lines = broken(check(**{**INSIDE, f"paddle_flags/{folder}/_own.py": text}))
+    assert f"{folder}/_own.py imports paddle_flags._core.flag.Flag, which is private" in lines
+
+
 def test_the_picture_lists_each_layer_with_the_layers_that_it_uses(check, tmp_path):
     check()
     page = write(tmp_path / "CONTRIBUTING.md", f"# Head\n{layers.BEGIN}\nold\n{layers.END}\ntail\n")

@@ -114,12 +114,11 @@ def test_a_short_name_in_a_header_is_put_aside(copied):
 
 def test_the_lists_are_what_the_compiler_makes_of_the_header():
     fields = [name for name, _ in native.ffi.typeof("pd_flag_def").fields]
-    assert [name for name in fields if name in header.FIRST_MARKS] == [*header.FIRST_MARKS]
-    assert [name for name in fields if name in header.LATER_MARKS] == [*header.LATER_MARKS]
+    assert [name for name in fields if name in header.MARKS] == [*header.MARKS]
     assert [name for name in fields if name in header.TEXTS] == [*header.TEXTS]
     types = native.ffi.typeof("pd_type").elements
     assert [types[number] for number in sorted(types)] == [
-        f"PD_TYPE_{name}" for name in header.TYPES
+        f"PD_TYPE_{name}" for name in header.C_TYPES
     ]
 
 

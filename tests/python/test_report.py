@@ -384,7 +384,7 @@ def test_python_shows_numbers_as_c_does(python):
         "from paddle_flags._report import facts\n"
         "shown = pf.describe('text', width=200)\n"
         "for flag in pf.FLAGS.values():\n"
-        "    text = facts.value_text(flag, flag.default)\n"
+        "    text = facts.format_value(flag, flag.default)\n"
         "    text = f'\"{text}\"' if ' ' in text else text\n"
         "    line = next(l for l in shown.splitlines() if f'--{flag.name}=' in l)\n"
         "    assert line.endswith(f' [default: {text}]'), (line, text)\n"

@@ -11,7 +11,7 @@ namespace absl_flags PD__LOCAL {
 template <class T>
 using made = ::pd::flag<typename slot<T>::type>;
 
-/* What this module knows of its flags beyond the registry: their types. */
+/* What this module knows about its flags and the registry doesn't: their types. */
 struct known_flag {
   const char *name;
   const void *type; /* type_tag<T>() */
@@ -52,7 +52,7 @@ class registrar {
   void (**callback_)();
 };
 
-/* A retired bool is --noNAME, too; what others are given is not read. */
+/* A retired bool accepts --noNAME, too; the values of other retired flags aren't read. */
 template <class T>
 using retired = ::pd::flag<
     typename std::conditional<std::is_same<T, bool>::value, bool, std::string>::type>;

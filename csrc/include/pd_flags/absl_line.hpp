@@ -71,8 +71,8 @@ PD__LOCAL inline std::vector<char *> parse_line(int argc, char **argv, bool know
 
 namespace absl {
 
-/* Set the flags of the line; returns argv[0] and the arguments. A line that is wrong is said on
- * stderr, and ends the program with 1. */
+/* Set the flags of the line; returns argv[0] and the arguments. If the line has an error, it is
+ * printed to stderr, and the program ends with 1. */
 PD__LOCAL inline std::vector<char *> ParseCommandLine(int argc, char *argv[]) {
   return ::pd::absl_flags::parse_line(argc, argv, false);
 }

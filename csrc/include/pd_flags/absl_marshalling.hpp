@@ -1,4 +1,4 @@
-/* AbslParseFlag and AbslUnparseFlag of Abseil's own types, and what calls those of a program. */
+/* AbslParseFlag and AbslUnparseFlag for Abseil's own types, and what calls a program's own. */
 #ifndef PD_FLAGS_ABSL_MARSHALLING_HPP
 #define PD_FLAGS_ABSL_MARSHALLING_HPP
 
@@ -12,7 +12,7 @@
 #include <absl/strings/string_view.h>
 #define PD__ABSL_HAS_VIEW
 #endif
-/* A program's small copy of Abseil's strings is not to meet the rest of the system's Abseil. */
+/* A program's small copy of Abseil's strings must not be mixed with the system's Abseil. */
 #if defined(ABSL_BASE_CONFIG_H_) && __has_include(<absl/types/optional.h>)
 #include <absl/types/optional.h>
 #define PD__ABSL_HAS_OPTIONAL
@@ -68,7 +68,7 @@ PD__LOCAL inline bool AbslParseFlag(absl::string_view text, std::string *out, st
 }
 PD__LOCAL inline std::string AbslUnparseFlag(const std::string &value) { return value; }
 
-/* Abseil's lists: commas separate, and nothing quotes. */
+/* Abseil's lists: commas separate items, and there is no quoting. */
 PD__LOCAL inline bool AbslParseFlag(absl::string_view text, std::vector<std::string> *out,
                                     std::string *) {
   std::string all(text.data(), text.size());
@@ -129,7 +129,7 @@ PD__LOCAL std::string unparse_flag(const T &value) {
   return AbslUnparseFlag(value);
 }
 
-/* What the registry has as text, and the program as a T. */
+/* A value that the registry has as text, and the program as a T. */
 template <class T>
 struct object {
   T value;

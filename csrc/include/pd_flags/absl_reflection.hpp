@@ -19,7 +19,7 @@ PD__LOCAL inline pd_flag_info info_of(const pd_flag *flag) {
   return info;
 }
 
-/* Of a flag of this module, its own tag; of another flag, that of the registry's type. */
+/* For a flag of this module, its own tag; for another flag, the tag of the registry's type. */
 PD__LOCAL inline const void *type_of_flag(const pd_flag *flag) {
   pd_flag_info info = info_of(flag);
   for (const known_flag *at = known_flags(); at; at = at->next) {
@@ -41,7 +41,7 @@ PD__LOCAL inline const void *type_of_flag(const pd_flag *flag) {
 
 namespace absl {
 
-/* Any flag of the process, whoever defines it. Lives until the process ends. */
+/* Any flag of the process, whichever module defines it. Lives until the process ends. */
 class CommandLineFlag {
  public:
   PD__LOCAL explicit CommandLineFlag(pd_flag *flag)
@@ -71,7 +71,7 @@ class CommandLineFlag {
                 ::pd::absl_flags::parse_flag(CurrentValue(), &value, &why);
     return read ? std::optional<T>(std::move(value)) : std::nullopt;
   }
-  /* Set it from text; false, with why, if it can't have that value. */
+  /* Set it from text; returns false, and says why, if it can't have that value. */
   PD__LOCAL bool ParseFrom(string_view text, std::string *error) {
     pd_error err{};
     std::string copy(text.data(), text.size());

@@ -1,4 +1,4 @@
-/* What compat/absl/flags/usage.h and usage_config.h say of the program, for its --help. */
+/* What compat/absl/flags/usage.h and usage_config.h say about the program, for its --help. */
 #ifndef PD_FLAGS_ABSL_USAGE_HPP
 #define PD_FLAGS_ABSL_USAGE_HPP
 
@@ -8,8 +8,8 @@
 
 namespace absl {
 
-/* A program says by it how its help looks. Flags are grouped by the registry; so the filters that
- * choose source files are taken and have no effect. */
+/* With it, a program determines what its help looks like. The registry groups the flags, so filters
+ * that choose source files are accepted and have no effect. */
 struct FlagsUsageConfig {
   std::function<bool(string_view)> contains_helpshort_flags;
   std::function<bool(string_view)> contains_help_flags;

@@ -14,16 +14,16 @@
  * of a module, without a semicolon. PD__ASSIGNABLE_DECLARE(type, variable, attributes, symbol) and
  * PD__ASSIGNABLE_TEXT_DECLARE(variable, attributes, symbol) declare them in another file.
  *
- * - The variable has its default before any initialiser of the program runs, so all of them
- *   may read and write it. A std::string is constructed by the registry when the module joins,
- *   or by an initialiser of priority 101, whichever comes first. Its memory is freed when the
- *   module leaves, after its last destructor (macOS: never).
+ * - The variable has its default before any initializer of the program runs, so all of them may
+ *   read and write it. A std::string is constructed by the registry when the module joins, or by an
+ *   initializer of priority 101, whichever comes first. Its memory is freed when the module leaves,
+ *   after its last destructor (macOS: never).
  * - A default that isn't a constant (a function, an environment variable) is set by
- *   pd_flag_set_default, when the initialisers of its file run. Values that the flag got
- *   earlier stay. Nothing is linked for this.
+ *   pd_flag_set_default, when the initializers of its file run. Values that the flag got earlier
+ *   stay. This needs no library.
  * - One name in two files of a module is a linker error.
- * - Reading is a plain load, not synchronised with a thread that sets the flag, as in the
- *   libraries that these headers replace. */
+ * - Reading is a plain load, not synchronized with a thread that sets the flag, as in the libraries
+ *   that these headers replace. */
 #ifndef PD_FLAGS_ASSIGNABLE_HPP
 #define PD_FLAGS_ASSIGNABLE_HPP
 
@@ -58,8 +58,8 @@ constexpr typename Type::member highest() noexcept {
 
 /* ---- Text: std::string ---- */
 
-/* The memory of a std::string flag. All zeros but `first` is a valid state, so it needs no
- * initialiser and no destructor. */
+/* The memory of a std::string flag. All zeros except `first` is a valid state, so it needs no
+ * initializer and no destructor. */
 struct text_cell {
   alignas(std::string) char current[sizeof(std::string)];
   alignas(std::string) char given[sizeof(std::string)]; /* a default that isn't constant */
@@ -95,7 +95,7 @@ PD__LOCAL inline std::string &text_of(text_cell &cell) {
 PD__LOCAL inline void text_make_now(text_cell &cell) {
   std::string &text = *new (cell.current) std::string();
   new (cell.given) std::string();
-  text = cell.first; /* the constructor that takes it is a template, which each file would compile */
+  text = cell.first; /* its constructor is a template, which each file would compile */
   text_cell *head = __atomic_load_n(&pd__texts_v1, __ATOMIC_RELAXED);
   do {
     cell.next = head;
@@ -104,7 +104,7 @@ PD__LOCAL inline void text_make_now(text_cell &cell) {
   __atomic_store_n(&cell.stage, static_cast<uint32_t>(text_made), __ATOMIC_RELEASE);
 }
 
-/* A registry that arrives on another thread may do this while the module's initialisers do. */
+/* A registry that is loaded on another thread may do this while the module's initializers do. */
 PD__LOCAL inline std::string &text_make(text_cell &cell) {
   uint32_t stage = text_none;
   if (__atomic_load_n(&cell.stage, __ATOMIC_ACQUIRE) == text_made) return text_of(cell);
@@ -117,7 +117,7 @@ PD__LOCAL inline std::string &text_make(text_cell &cell) {
   return text_of(cell);
 }
 
-/* Another library of the process may have initialised the reference, with a string of its own. It is
+/* Another library of the process may have initialized the reference, with its own string. It is
  * NULL before that library does. */
 PD__LAZY std::string &text_used(text_cell &cell) {
   const void *other = cell.where ? cell.where() : nullptr;
@@ -129,7 +129,7 @@ PD__LAZY const char *text_get(void *cell) {
   return text_used(*static_cast<text_cell *>(cell)).c_str();
 }
 
-/* A string that already has the value is left alone, so its c_str() stays valid. If memory is
+/* A string that already has the value is left alone, so its c_str() stays valid. If memory runs
  * out, the old value stays, and the registry treats it as an assignment. */
 PD__LAZY void text_put(void *cell, const char *value) {
 #ifdef __EXCEPTIONS
@@ -157,7 +157,7 @@ PD__LOCAL inline void text_release_all() {
 PD__INLINE constexpr const char *as_text(const char *text) noexcept { return text; }
 inline const char *as_text(const std::string &text) { return text.c_str(); }
 
-/* The host's functions, or NULL: a default links nothing. */
+/* The host's functions, or NULL: a default needs no library. */
 PD__LAZY const pd_table *table_of_host() {
   return pd__table_with(offsetof(pd_table, flag_set_default));
 }
@@ -297,9 +297,9 @@ PD__TEXTS_RUN
 
 /* ---- The macros ---- */
 
-/* `tag` is the name of the type in PD_TYPE_MAP, pasted at once; `flag` is FLAGS_<name>, and `text`
- * "<name>". `storage` stands in front of the variable and `symbol` behind it: attributes and an
- * __asm__ label, or nothing. */
+/* `tag` is the name of the type in PD_TYPE_MAP, pasted directly; `flag` is FLAGS_<name>, and `text`
+ * "<name>". `storage` is before the variable and `symbol` after it: attributes and an __asm__
+ * label, or nothing. */
 #define PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol) \
   extern storage ::pd::detail::type_##tag::variable flag symbol
 #define PD__ASSIGNABLE_TEXT_DECLARE(...) PD__ASSIGNABLE_DECLARE(string, __VA_ARGS__)
@@ -315,9 +315,10 @@ PD__TEXTS_RUN
   _Pragma("GCC diagnostic pop")                                                                   \
   PD__LIST(flag);
 
-/* As in the headers that this one serves, the value may be any expression. Where the compiler can't
- * compute it, the variable begins as 0, and an initialiser that runs at startup, that of pd__late_,
- * sets the default. Both branches of ?: are compiled, so each value stands in both forms. */
+/* As in the headers that this one serves, the value may be any expression. If the compiler can't
+ * compute it, the variable is initially 0, and an initializer that runs at startup, that of
+ * pd__late_, sets the default. Both branches of ?: are compiled, so each value is there in both
+ * forms. */
 #define PD__ASSIGNABLE(tag, flag, text, storage, symbol, value_, ...)                          \
   PD__ASSIGNABLE_DECLARE(tag, flag, storage, symbol);                                          \
   static constexpr bool pd__constant_##flag = __builtin_constant_p(value_);                    \
@@ -359,10 +360,10 @@ PD__TEXTS_RUN
   static const bool pd__late_##flag __attribute__((unused)) = ::pd::detail::late_text(         \
       std::integral_constant<bool, pd__constant_##flag>(), pd__def_##flag, value_);
 
-/* A symbol of its own for the variable of the flag `text`. The variable of the library that a
- * header replaces has the name that C++ gives it, and often another type: a string is an object
- * there, and a reference here. With one symbol for both, the loader would make them one. The end
- * of the symbol is for the linker's message about a flag that only the original defines. */
+/* A separate symbol for the variable of the flag `text`. The variable in the library that a header
+ * replaces has the name that C++ gives it, and often another type: a string is an object there, and
+ * a reference here. If both had one symbol, the loader would merge them. The end of the symbol is
+ * for the linker's message about a flag that only the original defines. */
 #define PD__ASSIGNABLE_SYMBOL(tag, text, original) \
   PD__SHARED_SYMBOL(PD__SORT_##tag "FLAGS_" text PD__INCLUDE_OWN_HEADER(original))
 #define PD__INCLUDE_OWN_HEADER(original) \

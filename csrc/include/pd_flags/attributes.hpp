@@ -7,12 +7,12 @@
 namespace pd {
 namespace inner {
 
-/* What an attribute brings beside texts and numbers. */
+/* What an attribute has besides texts and numbers. */
 struct attribute {
   static constexpr bool checks = false, watches = false;
 };
 
-/* Whether one of the attributes checks values, or watches. */
+/* Whether one of the attributes checks values or watches changes. */
 template <class...>
 struct any_of {
   static constexpr bool checks = false, watches = false;
@@ -289,8 +289,8 @@ PD__LOCAL inline inner::validate_t<Function> validate(Function function,
   return inner::validate_t<Function>(std::move(function), expected);
 }
 
-/* A watcher: `function` is called after each change, with the new value: void(const T &) or
- * void(). An exception becomes a warning, since the change is already made. */
+/* A watcher: `function` is called after each change, with the new value: void(const T &) or void().
+ * An exception becomes a warning, because the change is already made. */
 template <class Function>
 PD__LOCAL inline inner::watch_t<Function> watch(Function function) {
   return inner::watch_t<Function>(std::move(function));

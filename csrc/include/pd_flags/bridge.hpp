@@ -70,8 +70,8 @@ inline void keep(const void *address) {
   dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The different addresses of a symbol that images of this process export, also those that were
- * loaded with RTLD_LOCAL. These images stay. */
+/* The different addresses of a symbol that images of this process export, including images that
+ * were loaded with RTLD_LOCAL. These images stay loaded. */
 inline std::vector<void *> exported(const std::string &symbol) {
   std::vector<std::string> paths;
   std::vector<void *> found;
@@ -131,11 +131,11 @@ struct foreign {
 /* A flag whose value is a plain variable, a std::string for text. */
 struct plain : foreign {};
 
-/* What a call of a bridge has done. */
+/* What a call to a bridge has done. */
 struct outcome {
   size_t registries; /* of the library, found in this process */
   std::vector<std::string> joined;
-  std::vector<std::string> known; /* flags that had joined before, also by a bridge elsewhere */
+  std::vector<std::string> known; /* flags that had already joined, even by a bridge elsewhere */
   std::vector<std::pair<std::string, std::string>> left_out; /* the flag, and the reason */
   std::vector<std::string> rejected; /* errors: pending values of flags that have joined */
   outcome() : registries(0) {}
@@ -155,7 +155,7 @@ inline void end() { ended() = true; }
 inline const char *text_get(void *cell) { return ended() ? nullptr : detail::string_get(cell); }
 
 inline void text_put(void *cell, const char *text) {
-  /* What follows a NUL in the library's text is not seen here, and stays. */
+  /* Whatever follows a NUL in the library's text isn't seen here, and stays. */
   if (ended() || std::strcmp(static_cast<std::string *>(cell)->c_str(), text) == 0) return;
   detail::string_put(cell, text);
 }
@@ -182,7 +182,7 @@ inline bool load_plain(pd_type type, const void *cell, pd_value &value) {
   return true;
 }
 
-/* As if the program assigned it: nothing is asked or notified. */
+/* As if the program had assigned it: no validator is asked, no watcher notified. */
 inline void store_plain(pd_type type, void *cell, const pd_value &value) {
   if (type == PD_TYPE_string) return text_put(cell, value.str);
 #define PD__BRIDGE_STORE(name, number, ctype, member) \
@@ -202,7 +202,7 @@ inline bool load(const foreign &flag, pd_value &value) {
 
 /* ---- Adding it to the registry ---- */
 
-/* True if the last change of the flag is one that its library has made itself. */
+/* True if its library itself made the last change of the flag. */
 inline bool is_theirs(const pd_flag *flag) {
   pd_flag_entry now = detail::sized<pd_flag_entry>();
   pd_flag_info info = detail::sized<pd_flag_info>();
@@ -212,7 +212,7 @@ inline bool is_theirs(const pd_flag *flag) {
   return std::strcmp(now.origin.place, info.module) == 0;
 }
 
-/* True if the flag of this name has this cell: another definition may have taken its place. */
+/* True if the flag of this name has this cell: another definition may have replaced it. */
 inline bool has_cell(const std::string &name, const void *wanted) {
   pd_flag *flag = nullptr;
   pd_cell_info cell = detail::sized<pd_cell_info>();
@@ -255,14 +255,14 @@ inline bool has_joined(const void *theirs, outcome &out) {
   return true;
 }
 
-/* The definition had the current value as its default, so that the variable kept it. */
+/* The definition had the current value as its default, so that the variable kept that value. */
 inline void settle(const foreign &theirs, pd_flag *flag, const std::string &text) {
   pd_flag_entry now = detail::sized<pd_flag_entry>();
   bool waited = pd_flag_get_entry(flag, 0, &now, nullptr) == PD_OK &&
                 now.origin.source != PD_SOURCE_DEFAULT;
   pd_assignment given = {flag, text.c_str(), PD_TYPE_string, {}};
   if (theirs.is_default) return;
-  /* Its library may have a value that its own validator rejects: then that is the default. */
+  /* Its library may have a value that its own validator rejects: that value is then the default. */
   if (!waited && pd_batch_set(&given, 1, &theirs.origin, nullptr, nullptr) != PD_OK) return;
   pd_flag_set_default(flag, theirs.fallback.c_str(), nullptr);
 }

@@ -5,13 +5,13 @@
  *     #include <pd_flags/bridge_abseil.hpp>
  *     size_t bridged = pd::bridge_abseil();
  *
- * It finds Abseil in the process by its exported symbols, whatever version it is, in any number of
- * copies: nothing of Abseil is included or linked. Numbers, bools and strings have their types
- * here; flags of another type (absl::Duration, a list, an enum) are text, which Abseil checks.
+ * It finds any version of Abseil in the process, in any number of copies, by the exported symbols:
+ * nothing of Abseil is included or linked. Numbers, bools and strings keep their types; flags of
+ * another type (absl::Duration, a list, an enum) are text, which Abseil checks.
  *
- * The value is in Abseil's flag. A value that the registry sets is there when the call returns, and
- * Abseil's callbacks have run. A value that Abseil sets is taken over by the registry's next call
- * about the flag, as set at run time. Any thread may call it. */
+ * The value is in Abseil's flag. When a call that sets a value in the registry returns, Abseil's
+ * flag has it, and Abseil's callbacks have run. The registry adopts a value that Abseil sets in its
+ * next call about the flag, as set at run time. Any thread may call this function. */
 #ifndef PD_FLAGS_BRIDGE_ABSEIL_HPP
 #define PD_FLAGS_BRIDGE_ABSEIL_HPP
 
@@ -197,7 +197,7 @@ struct absl_flag : foreign {
   std::string wanted; /* what the registry has set last, as text */
   pd_value value;     /* and as a value, but for text */
   std::string became; /* what Abseil shows for it: 1m for 60s */
-  enum { untouched, waits, done } stage; /* `wanted` is not yet, or is, in Abseil's flag */
+  enum { untouched, waits, done } stage; /* `wanted` isn't yet, or is, in Abseil's flag */
 };
 
 template <class T>
@@ -315,7 +315,7 @@ inline bool is_rewritten(const absl_flag &own) {
   return !(now < static_cast<float>(own.value.f64)) && !(now > static_cast<float>(own.value.f64));
 }
 
-/* What a callback throws becomes a warning: the value is set. */
+/* An exception of a callback becomes a warning: the value is set. */
 inline void absl_set(const absl_flag &own, const std::string &text) {
   char what[256];
   pd_error told;
@@ -330,8 +330,8 @@ inline void absl_set(const absl_flag &own, const std::string &text) {
   pd_warning_report(told.message, nullptr);
 }
 
-/* A callback of Abseil that sets its own flag here comes back to this function, while Abseil has the
- * flag's callback locked: what it wants is set when the callback has returned. */
+/* A callback of Abseil that sets its own flag calls this function again, while Abseil has the
+ * flag's callback locked: the value is set when the callback has returned. */
 inline void absl_watch(pd_flag *, void *context) {
   absl_flag &own = *static_cast<absl_flag *>(context);
   std::string text;
@@ -372,7 +372,7 @@ inline pd_type absl_type(char kind) {
   }
 }
 
-/* Abseil's own flags of command lines, which ours handle themselves. */
+/* Abseil's own flags for command lines, which our command lines handle themselves. */
 inline bool is_abseils(const std::string &file) {
   return file.find("absl/flags/") != std::string::npos;
 }
@@ -453,9 +453,9 @@ inline outcome abseil_flags(const std::string &name_space = "") {
 }  // namespace bridge_detail
 
 /* Registers those flags of Abseil that aren't registered yet, and returns their number: 0 if no
- * Abseil is found. Call it again after loading libraries with more flags. `name_space` goes in
- * front of their names, such as "absl.". `errors` (NULL allowed) receives an error for each flag
- * that was refused, since its name is taken, and for each rejected pending value. */
+ * Abseil is found. Call it again after loading libraries with more flags. `name_space`, such as
+ * "absl.", is put before their names. `errors` (NULL allowed) receives an error for each flag that
+ * was refused because its name is taken, and for each rejected pending value. */
 PD__LOCAL inline size_t bridge_abseil(std::vector<std::string> *errors = nullptr,
                                       const std::string &name_space = "") {
   return bridge_detail::report(bridge_detail::abseil_flags(name_space), errors);

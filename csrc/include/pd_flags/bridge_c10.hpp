@@ -7,11 +7,11 @@
  *
  * It finds c10 in the process: nothing of PyTorch is included or linked. c10's registry only knows
  * names and help texts, "(int, default 5) How many"; the variables are found by their symbols,
- * FLAGS_<name>, and their sizes compared with the types. The variables are c10's own, so both
- * sides share one value. A value that c10 or the program sets is taken over by the registry's next
- * call about the flag, as set at run time. The default is the value that the flag has when it
- * joins. A PyTorch that was built with gflags has its flags
- * there: see bridge_gflags.hpp. Any thread may call it, while no other loads a library. */
+ * FLAGS_<name>, and their sizes compared with the types. The variables are c10's own, so both sides
+ * share one value. The registry adopts a value that c10 or the program sets in its next call about
+ * the flag, as set at run time. The default is the value that the flag has when it joins. If
+ * PyTorch was built with gflags, its flags are gflags': see bridge_gflags.hpp. Any thread may call
+ * this function, while no other thread is loading a library. */
 #ifndef PD_FLAGS_BRIDGE_C10_HPP
 #define PD_FLAGS_BRIDGE_C10_HPP
 
@@ -128,10 +128,9 @@ inline outcome c10_flags(const std::string &name_space = "") {
 }  // namespace bridge_detail
 
 /* Registers those flags of c10 that aren't registered yet, and returns their number: 0 if c10 isn't
- * loaded. Call it again after loading libraries with more flags. `name_space` goes in front of
- * their names, such as "torch.". `errors` (NULL allowed) receives an error for each flag that was
- * refused, since its name is taken or its variable isn't found, and for each rejected pending
- * value. */
+ * loaded. Call it again after loading libraries with more flags. `name_space`, such as "torch.", is
+ * put before their names. `errors` (NULL allowed) receives an error for each flag that was refused
+ * because its name is taken or its variable isn't found, and for each rejected pending value. */
 PD__LOCAL inline size_t bridge_c10(std::vector<std::string> *errors = nullptr,
                                    const std::string &name_space = "") {
   return bridge_detail::report(bridge_detail::c10_flags(name_space), errors);

@@ -11,11 +11,11 @@
  * found.
  *
  * The variables are gflags' own, so both sides share one value. A value that the registry sets is
- * in FLAGS_x at once. A value that gflags sets, or that the program assigns, is taken over by the
- * registry's next call about the flag, as set at run time. To ask a gflags validator, the bridge
- * sets the flag in gflags and then restores it: meanwhile code that reads FLAGS_x on other threads
- * may see the new value, and the validator must not call the registry, since gflags holds its
- * lock. */
+ * immediately in FLAGS_x. The registry adopts a value that gflags sets, or that the program
+ * assigns, in its next call about the flag, as set at run time. To ask a gflags validator, the
+ * bridge sets the flag in gflags and then restores it. Meanwhile, code that reads FLAGS_x on other
+ * threads may see the new value, and the validator must not call the registry, because gflags holds
+ * its lock. */
 #ifndef PD_FLAGS_BRIDGE_GFLAGS_HPP
 #define PD_FLAGS_BRIDGE_GFLAGS_HPP
 
@@ -107,8 +107,8 @@ struct gflags_trial {
   }
 };
 
-/* The value of a flag with a validator. Another thread that reads the flag, while gflags has the
- * value on trial in it, sees what it had before. */
+/* The value of a flag with a validator. While gflags has a value on trial in the flag, another
+ * thread that reads it sees the earlier value. */
 inline bool gflags_load(void *cell, pd_value *value) {
   gflags_trial &trial = gflags_trial::now();
   std::lock_guard<std::mutex> hold(trial.mutex);
@@ -253,9 +253,9 @@ inline const gflags_calls *own_gflags() { return nullptr; }
 }  // namespace bridge_detail
 
 /* Registers those flags of the real gflags that aren't registered yet, and returns their number.
- * Call it again after loading libraries with more flags. `name_space` goes in front of their names,
- * such as "glog.". `errors` (NULL allowed) receives an error for each flag that was refused, since
- * its name is taken, and for each rejected pending value. */
+ * Call it again after loading libraries with more flags. `name_space`, such as "glog.", is put
+ * before their names. `errors` (NULL allowed) receives an error for each flag that was refused
+ * because its name is taken, and for each rejected pending value. */
 PD__LOCAL inline size_t bridge_gflags(std::vector<std::string> *errors = nullptr,
                                       const std::string &name_space = "") {
   return bridge_detail::report(

@@ -6,12 +6,12 @@
  *     size_t bridged = pd::bridge_paddle();
  *
  * It finds Paddle in the process: nothing of Paddle is included or linked. The variables are
- * Paddle's own, so both sides share one value. A value that the registry sets is in Paddle's
- * FLAGS_x at once, and the flags that Paddle links to it follow as with paddle.set_flags. A value
- * that Paddle sets is taken over by the registry's next call about the flag, as set at run time.
- * The default is the value that the flag has when it joins. If Paddle has read it from the
- * environment, from FLAGS_x, the default is Paddle's, and the value has that source.
- * Any thread may call it. */
+ * Paddle's own, so both sides share one value. A value that the registry sets is immediately in
+ * Paddle's FLAGS_x, and the flags that Paddle links to it follow, as with paddle.set_flags. The
+ * registry adopts a value that Paddle sets in its next call about the flag, as set at run time. The
+ * default is the value that the flag has when it joins. If Paddle has read that value from the
+ * environment variable FLAGS_x, the default is Paddle's, and the value has the source environment.
+ * Any thread may call this function. */
 #ifndef PD_FLAGS_BRIDGE_PADDLE_HPP
 #define PD_FLAGS_BRIDGE_PADDLE_HPP
 
@@ -47,7 +47,7 @@ using paddle_map = std::map<std::string, paddle_info>;
 static const pd_type paddle_types[] = {PD_TYPE_bool,   PD_TYPE_int32,  PD_TYPE_int64,
                                        PD_TYPE_uint64, PD_TYPE_double, PD_TYPE_string};
 
-/* False if the map is not what this file takes it for. */
+/* False if the map isn't what this file expects. */
 inline bool is_sound(const paddle_map &map) {
   const std::vector<address_range> ranges = image_ranges();
   for (const auto &named : map) {
@@ -127,9 +127,9 @@ inline outcome paddle_flags(const std::string &name_space = "") {
 }  // namespace bridge_detail
 
 /* Registers those exported flags of Paddle that aren't registered yet, and returns their number: 0
- * if Paddle isn't loaded. Call it again after loading libraries with more flags. `name_space` goes
- * in front of their names, such as "paddle.". `errors` (NULL allowed) receives an error for each
- * flag that was refused, since its name is taken, and for each rejected pending value. */
+ * if Paddle isn't loaded. Call it again after loading libraries with more flags. `name_space`, such
+ * as "paddle.", is put before their names. `errors` (NULL allowed) receives an error for each flag
+ * that was refused because its name is taken, and for each rejected pending value. */
 PD__LOCAL inline size_t bridge_paddle(std::vector<std::string> *errors = nullptr,
                                       const std::string &name_space = "") {
   return bridge_detail::report(bridge_detail::paddle_flags(name_space), errors);

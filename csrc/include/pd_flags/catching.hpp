@@ -4,7 +4,7 @@
 
 #include <pd_flags.h>
 
-#include <new> /* std::exception, which <exception> has too, with much else */
+#include <new> /* std::exception, which is also in <exception>, with much else */
 
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
 #define PD__EXCEPTIONS 1
@@ -12,10 +12,10 @@
 #define PD__EXCEPTIONS 0
 #endif
 
-/* The exception that ends a thread (cancellation, pthread_exit) must pass: the process ends if
- * it is swallowed. With libraries other than GNU's, catch (...) doesn't see it. */
+/* The exception that ends a thread (cancellation, pthread_exit) must pass through: if it is
+ * swallowed, the process ends. With libraries other than GNU's, catch (...) doesn't see it. */
 #ifdef __GLIBCXX__
-#include <bits/cxxabi_forced.h> /* of <cxxabi.h>, which costs much more, only this */
+#include <bits/cxxabi_forced.h> /* all that is needed of <cxxabi.h>, which costs much more */
 #define PD__CATCH_END catch (::__cxxabiv1::__forced_unwind &) { throw; }
 #else
 #define PD__CATCH_END

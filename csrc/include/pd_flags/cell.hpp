@@ -35,7 +35,7 @@ class cell_of<T, false> {
 
 /* An object that is made from the text in the variable. The registry's texts are never freed, and
  * are equal exactly if their addresses are. So the objects made from them are kept too, in a list
- * with their texts, and the latest is remembered separately. A read is two loads and a comparison;
+ * with their texts, and the latest one is cached separately. A read is two loads and a comparison;
  * the first read of a new text makes the object. */
 template <class T>
 class cell_of<T, true> {
@@ -75,8 +75,8 @@ class cell_of<T, true> {
     return *value;
   }
 
-  /* Several threads may do this at once, with the same outcome. Text that can't be read
-   * wasn't checked here: another module defines the flag. It counts as the default. */
+  /* Several threads may do this at once, with the same result. Text that can't be read wasn't
+   * checked here, because another module defines the flag: it counts as the default. */
   PD__LOCAL __attribute__((noinline)) const T &find(const char *text) const {
     const made *equal = nullptr, *first = nullptr;
     if (!text) return none();

@@ -31,7 +31,7 @@ PD__LAZY compat_line compat_line_of(int argc, char **argv) {
   return line;
 }
 
-/* pd_parse_argv takes this for a request for help; these command lines take it for a flag. */
+/* pd_parse_argv treats this as a request for help; these command lines treat it as a flag. */
 PD__LAZY std::string help_refused(const pd_help &help) {
 #define PD__HELP_WORD(name, number, text) \
   if (help.kind == PD_HELP_##name) return "--" text ": no such flag";
@@ -41,7 +41,8 @@ PD__LAZY std::string help_refused(const pd_help &help) {
 }
 
 /* A value that the program set or assigned, or a live one, has a higher rank than the command line,
- * and would hide its value. In the libraries that these headers replace, the later value wins. */
+ * and would hide its value. In the libraries that these headers replace, the later value takes
+ * effect. */
 PD__LAZY void compat_prevail(compat_line &line, const std::string &name) {
   pd_flag *flag = nullptr;
   pd_flag_info info = detail::sized<pd_flag_info>();
@@ -67,7 +68,7 @@ PD__LAZY void compat_prevail_all(compat_line &line, const std::string &token) {
   }
 }
 
-/* Returns whether all tokens took effect. If not, or if there were errors before, none did, and
+/* Returns true if all tokens took effect. Otherwise, or if there were errors before, none did, and
  * `errors` says why. */
 PD__LAZY bool compat_line_apply(compat_line &line, bool allow_pending) {
   refused_definitions(line.errors);

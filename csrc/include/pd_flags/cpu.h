@@ -13,7 +13,7 @@
 
 PD__BEGIN_C
 
-/* `feature` is a literal: __builtin_cpu_supports takes nothing else. */
+/* `feature` is a literal: __builtin_cpu_supports accepts nothing else. */
 #define PD__CPU_HAS(name)                                                      \
   if (!__builtin_strcmp(feature, name)) return __builtin_cpu_supports(name) ? 1 : 0;
 

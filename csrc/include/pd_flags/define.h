@@ -1,5 +1,5 @@
-/* PD_DEFINE_<type>, PD_DECLARE_<type> and PD_IMPORT_<type>. In a source that also needs Paddle's
- * own header, define PD_NO_SHORT_NAMES: then only the long names of these macros exist,
+/* PD_DEFINE_<type>, PD_DECLARE_<type> and PD_IMPORT_<type>. In a source file that also needs
+ * Paddle's own header, define PD_NO_SHORT_NAMES: then only the long names of these macros exist,
  * PD_FLAG_DEFINE_<type>, PD_FLAG_DECLARE_<type> and PD_FLAG_IMPORT_<type>.
  *
  *     PD_DEFINE_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
@@ -24,12 +24,12 @@
  * in the others.
  *
  * Reading FLAGS_x is one atomic load, from any thread. In C++, write FLAGS_x.get() where the
- * compiler cannot see which type you want: with auto, in templates, in
- * `std::string s = FLAGS_x.get()`, or beside a narrower type, as in `yes ? 0 : FLAGS_x.get()`
- * of an int64. Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. The text that FLAGS_x
- * of a string points to never changes (except by pd_flag_wipe, for sensitive flags), and stays
- * valid until the process ends. Two texts are the module's own and are unloaded with it: the
- * default before the module joins, and the value of an import whose flag is not defined. */
+ * compiler can't tell which type you want: with auto, in templates, in `std::string s =
+ * FLAGS_x.get()`, or beside a narrower type, as in `yes ? 0 : FLAGS_x.get()` with an int64.
+ * Assigning to FLAGS_x doesn't compile: use pd_flag_set_*. The text that FLAGS_x of a string points
+ * to never changes (except by pd_flag_wipe, for sensitive flags), and stays valid until the process
+ * ends. Two texts belong to the module and are unloaded with it: the default before the module
+ * joins, and the value of an import whose flag isn't defined. */
 #ifndef PD_FLAGS_DEFINE_H
 #define PD_FLAGS_DEFINE_H
 
@@ -50,7 +50,7 @@
 #endif
 #endif
 
-/* The text of what x is expanded to: # alone gives the text of x itself, hence the second step. */
+/* The text of what x expands to: # alone gives the text of x itself, hence the second step. */
 #define PD__STRING_AS_IS(x) #x
 #define PD__STRING(x) PD__STRING_AS_IS(x)
 
@@ -72,8 +72,8 @@
 #endif
 
 /* `int x __asm__("name");` declares x with the symbol `name`. So two variables of C can be one in
- * memory, and a symbol can hold text that isn't part of the variable's name. The compiler puts the
- * prefix, "_" on macOS and "" elsewhere, only in front of names that it makes itself. */
+ * memory, and a symbol can contain text that isn't part of the variable's name. The compiler puts
+ * the prefix, "_" on macOS and "" elsewhere, only before names that it makes itself. */
 #define PD__SHARED_SYMBOL(text) __asm__(PD__STRING(__USER_LABEL_PREFIX__) text)
 /* A symbol that other modules don't see. */
 #define PD__SYMBOL(text) PD__SHARED_SYMBOL(text) PD__HIDDEN
@@ -87,12 +87,12 @@
 /* No two cells share a cache line: setting one flag doesn't slow down readers of others. */
 #define PD__OWN_LINE __attribute__((aligned(64)))
 
-/* A flag: its cell, its view, its definition, and a pointer to that in the module's list.
- * `type` is the name of the type, of which only parts of names and texts are made: `bool` alone may
- * be a macro. So are `member`, that of pd_value, `flag`, which is FLAGS_<name>, and `text`,
- * "<name>": the macros that users write paste them, so that a user's macro called <name> isn't
- * expanded. The definition has a symbol too, so a module can't define one name twice, even with
- * different types. */
+/* A flag: its cell, its view, its definition, and a pointer to that in the module's list. `type` is
+ * the name of the type, which is only pasted into names and texts, because `bool` alone may be a
+ * macro. The same is true of `member`, the member of pd_value, `flag`, which is FLAGS_<name>, and
+ * `text`, "<name>": the macros that users write paste them, so that a user's macro called <name>
+ * isn't expanded. The definition has a symbol too, so a module can't define one name twice, even
+ * with different types. */
 #define PD__FLAG(type, ctype, member, kind, flag, text, value, ...)            \
   extern ctype pd__cell_##flag PD__CELL_SYMBOL(#type, text) PD__OWN_LINE;      \
   PD__CELL(ctype, #type, pd__##member, PD__LOW_##type, PD__HIGH_##type,        \
@@ -114,9 +114,9 @@
 #define PD__VIEW(ctype, type_name, flag, text)                                 \
   __extension__ extern const _Atomic(ctype) flag PD__CELL_SYMBOL(type_name, text)
 
-/* C silently converts 3.7 to 3 and 5 to true. `| 0` changes nothing, and takes only integers. A
- * value above 0 is compared as the widest unsigned type; `fits_below` is for the others. Where the
- * type makes a comparison always true, -Wtype-limits would warn of it. */
+/* C silently converts 3.7 to 3 and 5 to true. `| 0` changes nothing, and accepts only integers. A
+ * value above 0 is compared as the widest unsigned type; `fits_below` is for the others. If the
+ * type makes a comparison always true, -Wtype-limits would warn about it. */
 #define PD__FITS_integer(type_name, fits_below, high, text, value)              \
   _Pragma("GCC diagnostic push")                                                \
   _Pragma("GCC diagnostic ignored \"-Wtype-limits\"")                           \
@@ -129,7 +129,7 @@
 #define PD__FITS_pd__b PD__FITS_pd__u64
 #define PD__FITS_pd__i64(type_name, low, high, text, value)                    \
   PD__FITS_integer(type_name, (int64_t)(value) >= low, high, text, value)
-/* The compiler itself warns of what is no number, or no text. */
+/* The compiler itself warns about what isn't a number, or isn't text. */
 #define PD__FITS_pd__f64(type_name, low, high, text, value)
 #define PD__FITS_pd__str PD__FITS_pd__f64
 #define PD__CELL(ctype, type_name, member, low, high, cell, text, value)       \

@@ -6,13 +6,13 @@
 
 namespace pd {
 
-/* Always inlined, so that modules export no function of ours even without optimisation. */
+/* Always inlined, so that modules don't export functions of ours even without optimization. */
 #define PD__INLINE inline __attribute__((always_inline))
 /* For functions whose address is taken, or that are too big to inline: each module has its own
- * copies, which use its own record, and exports none. */
+ * copies, which use its own record, and exports none of them. */
 #define PD__LOCAL PD__HIDDEN
-/* For functions that few of the files which include them use: as templates, they are compiled where
- * they are used. Otherwise each file would pay for all of them. */
+/* For functions that few files use: as templates, they are compiled only where they are used.
+ * Otherwise, each file that includes them would pay for all of them. */
 #define PD__LAZY template <class = void> PD__LOCAL
 
 namespace detail {
@@ -39,7 +39,7 @@ struct view {};
 }  // namespace detail
 
 /* The type of FLAGS_x in C++: it converts to T by one atomic load from the cell. It has no data, so
- * the symbol of the flag is the cell's, a T as in C. It can't be copied, so `auto`, templates and
+ * the flag's symbol is that of the cell, a T as in C. It can't be copied, so `auto`, templates and
  * printf's `...` need FLAGS_x.get(). Any thread. */
 template <class T, T *cell>
 class flag_view : detail::view {
@@ -185,10 +185,10 @@ PD__TEXT_OPERATOR(!=, !)
 
 }  // namespace pd
 
-/* The view itself is never read, but without optimisation its address is taken and needs a
- * symbol. That is the cell's; with gcc it is a separate byte, since -flto warns of one symbol with
- * two types. Assembly makes that, since C++ would give it the type of the view; .ifndef makes it
- * once where -flto pastes the assembly of many sources into one file. */
+/* The view itself is never read, but without optimization its address is taken and needs a symbol.
+ * That is the cell's; with gcc it is a separate byte, since -flto warns of one symbol with two
+ * types. Assembly makes that, since C++ would give it the type of the view; .ifndef makes it only
+ * once if -flto pastes the assembly of many sources into one file. */
 #if defined(__ELF__) && !defined(__clang__) && !defined(__OPTIMIZE__)
 #define PD__VIEW_SYMBOL(own, cell) PD__SYMBOL(own)
 #define PD__VIEW_PLACE(symbol)                                                 \

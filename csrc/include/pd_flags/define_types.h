@@ -144,8 +144,8 @@
 #define PD_DECLARE_SCOPED_string PD_FLAG_DECLARE_SCOPED_string
 /* end of the short names */
 
-/* Types that there aren't, with the names to use: otherwise the compiler takes such a definition
- * for a function. */
+/* Types that don't exist, with the names to use instead: otherwise, the compiler would take such a
+ * definition for a function. */
 #define PD__PRAGMA(text) _Pragma(#text)
 #define PD_DEFINE_int(...)                                                                         \
   PD__PRAGMA(GCC error "PD_DEFINE_int: use PD_DEFINE_int32 or PD_DEFINE_int64")

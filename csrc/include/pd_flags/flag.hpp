@@ -7,8 +7,8 @@
 
 namespace pd {
 
-/* A watcher that on_change added. You needn't keep it: hooks are removed with their module. It
- * can't be deferred: for that, use pd_watcher_add with handle(), and pd_hook_defer. */
+/* A watcher that on_change added. You don't have to keep it: hooks are removed with their module.
+ * It can't be deferred: for that, use pd_watcher_add with handle(), and pd_hook_defer. */
 class hook {
  public:
   PD__LOCAL hook() : number_(0) {}
@@ -145,7 +145,7 @@ class alignas(64) variable : variable_base {
   /* The value as text; "" while the flag isn't defined. */
   PD__LOCAL string_for<T> text() const { return inner::text_of<T>(handle()); }
 
-  /* For functions of pd_flags.h; null while the flag is not defined. */
+  /* For functions of pd_flags.h; null while the flag isn't defined. */
   PD__LOCAL pd_flag *handle() const {
     pd_flag *flag = __atomic_load_n(&late_.flag, __ATOMIC_ACQUIRE);
     if (flag || def_.kind == PD_KIND_DEFINE) return flag;
@@ -267,8 +267,8 @@ PD__LOCAL inline void print_as_text(Stream &out, const T &value, std::true_type)
   out << inner::write_double(type_of<T>::to(value)).text << "s";
 }
 
-/* Types without a << of their own are written as on a command line; so are durations and enums,
- * whose own << exists only in some standards or writes numbers. */
+/* Types without their own << are written as on a command line. So are durations and enums, whose
+ * own << exists only in some standards or writes numbers. */
 template <class Stream, class T, class = void>
 struct printer {
   PD__LOCAL static void print(Stream &out, const T &value) {
@@ -375,8 +375,8 @@ class flag : public inner::variable<T> {
     detail::put(this->def_.max, inner::type_of<T>::high());
     open_range(std::integral_constant<bool, inner::type_of<T>::partial>());
   }
-  /* Bounds that the validator knows needn't stand in each message; a default beyond them is
-   * refused by them. */
+  /* Bounds that the validator knows don't have to be in each message; they refuse a default outside
+   * them. */
   PD__LOCAL void open_range(std::true_type) {
     pd_flag_def &def = this->def_;
     double first = def.default_value.f64;
@@ -418,8 +418,8 @@ class flag : public inner::variable<T> {
   inner::watch<T> *watches_;
 };
 
-/* A flag of another module, by name and with the same type. It has `value` while the name is
- * not defined, and follows the flag once it is. Must be a static object. */
+/* A flag of another module, by name and with the same type. It has `value` while the name isn't
+ * defined, and follows the flag once it is. Must be a static object. */
 template <class T>
 class import : public inner::variable<T> {
  public:

@@ -9,10 +9,10 @@ namespace gflags_detail PD__LOCAL {
 
 /* ---- Validators ---- */
 
-/* The room for the validator of a flag of another module, or NULL if there is no such flag. */
+/* Room for the validator of another module's flag, or NULL if there is no such flag. */
 PD__LAZY checker *add_checker(const void *variable) {
   pd_flag *flag = detail::flag_of(variable, nullptr);
-  const pd_table *table = detail::table_of_host(); /* a plugin with validators links nothing */
+  const pd_table *table = detail::table_of_host(); /* a plugin with validators needs no library */
   pd_flag_info info = detail::sized<pd_flag_info>();
   if (!flag || table->flag_get_info(flag, &info, nullptr) != PD_OK) return nullptr;
   registered() = new checker{info.name, nullptr, nullptr, 0, variable, registered(), nullptr};

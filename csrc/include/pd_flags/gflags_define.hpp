@@ -11,8 +11,8 @@ namespace fLB {
 template <typename From>
 double IsBoolFlag(const From &from);
 bool IsBoolFlag(bool from);
-/* A gflags.h with an include guard of its own, behind this one, would redefine the macros with no
- * more than warnings. It defines this struct, and fails there. */
+/* If a gflags.h with another include guard follows this one, it would redefine the macros with no
+ * more than warnings. It defines this struct, and so fails there. */
 struct two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other;
 using CompileAssert = two_headers_of_gflags__include_either_the_one_of_paddle_flags_or_the_other;
 }  // namespace fLB
@@ -32,8 +32,8 @@ struct value_type<std::string> : value_type<const char *> {
 
 namespace gflags_detail PD__LOCAL {
 
-/* The context of a flag's definition. Needs no initialiser: a validator may be registered
- * before any has run. */
+/* The context of a flag's definition. It needs no initializer: a validator may be registered before
+ * any initializer has run. */
 struct checker {
   const char *name;     /* as defined; with a namespace, the registry's name is longer */
   void (*function)();   /* bool (*)(const char *, T), or NULL */
@@ -44,10 +44,10 @@ struct checker {
   const void *(*where)(); /* for a string: what FLAGS_x refers to */
 };
 
-/* If a library with a real gflags defines a string flag of the same name, the loader makes the two
- * references one, and gflags initialises it: FLAGS_x refers to gflags' string from then on, and so
- * does the registry, which asks where it leads. So the reference is writable, and weak: otherwise
- * the compiler would assume its value. */
+/* If a library with a real gflags defines a string flag of the same name, the loader merges the two
+ * references, and gflags initializes the result: from then on, FLAGS_x refers to gflags' string,
+ * and so does the registry, which follows the reference. So the reference is writable and weak:
+ * otherwise, the compiler would assume its value. */
 #ifdef __ELF__
 #define PD__GFLAGS_WRITABLE __attribute__((section(".data.pd_flags_text"), weak))
 #else

@@ -126,7 +126,7 @@ PD__LAZY pd_flag_info info_of(const pd_flag *flag) {
   return info;
 }
 
-/* `-` in a name may stand for `_`. */
+/* `-` in a name may mean `_`. */
 PD__LAZY handle find(const std::string &name) {
   handle found = {nullptr, find_word(name)};
   if (found.exists() || name.empty()) return found;
@@ -167,7 +167,7 @@ PD__LAZY std::string text_of(const handle &of, bool plain = false) {
   return of.own ? text_of_word(*of.own) : text_of_flag(of.flag, info_of(of.flag), plain);
 }
 
-/* Returns whether the flag was set, or assigned a value other than its default. */
+/* Returns true if the flag was set, or assigned a value other than its default. */
 PD__LAZY bool is_given(const handle &of) {
   if (of.flag) return info_of(of.flag).source != PD_SOURCE_DEFAULT;
   if (text_of_word(*of.own) != of.own->fallback) of.own->given = true;

@@ -289,7 +289,7 @@ class reader {
          remark::bad_default);
   }
 
-  /* What is said of a name. */
+  /* What is reported about a name. */
   struct remark {
     enum kind { error, undefined, bad_default, allowed };
     std::string name;
@@ -307,8 +307,8 @@ class reader {
     return order != 0 ? order : first < other ? -1 : 1;
   }
 
-  /* The errors by name. The last one of a name counts, and that of its default only if there is no
-   * other. Names of --undefok, and of modules that may be loaded later, are no errors. */
+  /* The errors by name. The last error of a name counts, and that of its default only if there is
+   * no other. Names in --undefok, and of modules that may be loaded later, aren't errors. */
   PD__LOCAL std::string error_text() {
     for (const std::string &name : split(fLS::FLAGS_undefok)) {
       fail(name, "", remark::allowed);

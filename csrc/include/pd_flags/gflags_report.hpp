@@ -1,4 +1,4 @@
-/* Prints what gflags prints: help for flags as text and XML, and the program's version. */
+/* Prints what gflags prints: help for flags, as text and as XML, and the program's version. */
 #ifndef PD_FLAGS_GFLAGS_REPORT_HPP
 #define PD_FLAGS_GFLAGS_REPORT_HPP
 
@@ -151,7 +151,7 @@ PD__LAZY void show_flags(const char *argv0, const std::vector<std::string> &part
   const char *slash = __builtin_strrchr(argv0, '/');
   std::string text = std::string(slash ? slash + 1 : argv0) + ": " + program_usage() + "\n";
   std::string file;
-  bool found = false, apart = false; /* from the directory in front of it */
+  bool found = false, apart = false; /* from the directory before it */
   for (const CommandLineFlagInfo &flag : all_flags()) {
     if ((!parts.empty() && !matches(flag.filename, parts)) || !is_shown(flag)) continue;
     if (flag.filename != file) {

@@ -1,4 +1,4 @@
-/* How a module reaches the functions of its host without linking libpd_flags. */
+/* How a module calls the functions of its host without linking against libpd_flags. */
 #ifndef PD_FLAGS_HOST_H
 #define PD_FLAGS_HOST_H
 
@@ -49,7 +49,7 @@ static inline const pd_table *pd__table(void) {
 }
 
 /* The same if the table has the function at `offset`, or NULL: an older version has a shorter
- * table, and a small build has 0 in place of functions that it lacks. */
+ * table, and a small build has 0 instead of functions that it lacks. */
 static inline const pd_table *pd__table_with(size_t offset) {
   const pd_table *table = pd__table();
   if (!table || table->host.size <= offset) return NULL;

@@ -48,8 +48,8 @@ typedef struct pd__image {
 extern int pd__walk_images(int (*visit)(pd__image *, size_t, void *), void *context)
     __asm__("dl_iterate_phdr");
 
-/* Returns whether one loaded segment of `image` with `flags` holds `size` bytes at
- * `address`. A note may be damaged or somebody else's: nothing outside is touched. */
+/* Returns whether one loaded segment of `image` with `flags` holds `size` bytes at `address`. A
+ * note may be damaged or belong to other software: nothing outside is touched. */
 PD__READS_IMAGE
 PD__HELPER int pd__holds(const pd__image *image, uintptr_t address, uint64_t size,
                          uint32_t flags) {

@@ -55,7 +55,7 @@ static inline const pd__section *pd__sections(const pd__image *image, unsigned *
 }
 
 /* Returns whether one section of `image` with `flags` holds `size` bytes at `address`.
- * A note may be damaged or somebody else's: nothing outside is touched. */
+ * A note may be damaged or belong to other software: nothing outside is touched. */
 static inline int pd__holds(const pd__image *image, const void *address, uint32_t size,
                             uint32_t flags) {
   unsigned count;

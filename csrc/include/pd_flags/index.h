@@ -1,7 +1,7 @@
 /* The index of the host: where the registry keeps its flags in memory, and the layout of its
- * structs. With it another process reads the flags of this one, without symbols and whatever the
- * version of either: pd_copy_record.index leads to it. docs/reference/abi.md describes it. All of it
- * is constant. */
+ * structs. With it, another process can read the flags of this one, without symbols and whatever
+ * the versions of both: pd_copy_record.index points to it. docs/reference/abi.md describes it. All
+ * of it is constant. */
 #ifndef PD_FLAGS_INDEX_H
 #define PD_FLAGS_INDEX_H
 
@@ -10,7 +10,7 @@
 
 #define PD_INDEX_MAGIC "pdindex"
 
-/* Grows only when the rows no longer mean the same; new rows and kinds don't change it. */
+/* Increases only when the meaning of rows changes; new rows and kinds don't change it. */
 #define PD_INDEX_VERSION 1
 
 /* What a row describes. A reader skips kinds that it doesn't know. */

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-/* For messages: what was expected of an item that can't be read. */
+/* For messages: what was expected instead of an item that can't be read. */
 #define PD__ITEM_EXPECTED "text, in double quotes if it has quotes or line breaks"
 
 /* Likewise of a bool. */

@@ -28,9 +28,9 @@
 #define PD__POINTER ".long "
 #endif
 
-/* Run `function` before (.init_array) or after (.fini_array) everything else in
- * the module: C++ objects and constructors without a priority have 65535, and
- * user code can't ask for less than 101. In assembly, since compilers warn of 99 in an attribute. */
+/* Run `function` before (.init_array) or after (.fini_array) everything else in the module: C++
+ * objects and constructors without a priority have 65535, and user code can't request less than
+ * 101. In assembly, because compilers warn about 99 in an attribute. */
 #define PD__RUN(array, priority, function)                                     \
   __asm__(".ifndef .Lpd_run_" function "\n"                                    \
           ".pushsection ." array "." priority ",\"aw\",%" array "\n"           \
@@ -40,8 +40,8 @@
           ".popsection\n"                                                      \
           ".endif\n")
 
-/* gcc doesn't mark symbols hidden that only data refers to. Without the first part, a module
- * without flags would get the bounds of another module. */
+/* gcc doesn't mark symbols hidden that only data refers to. Without the first part, a module that
+ * has no flags would get the bounds of another module. */
 #define PD__ASSEMBLY                                                           \
   __asm__(".weak __start_pd_flags, __stop_pd_flags\n"                          \
           ".hidden __start_pd_flags, __stop_pd_flags\n");                      \

@@ -18,10 +18,10 @@
 #endif
 
 /* With clang, a source file may see two definitions of what the headers define: that of a C++20
- * module, and its own. They are taken for one only if they are `inline` and not static. In the
- * module's own object file, clang leaves out functions that nothing refers to, and all assembly that
- * isn't in a function; static variables that are `used` are there. PD__HELPER stands in front of the
- * functions of the headers. */
+ * module, and its own. It merges them only if they are `inline` and not static. In the module's own
+ * object file, clang leaves out functions that nothing refers to, and all assembly that isn't in a
+ * function; static variables that are `used` are there. PD__HELPER is put before the functions of
+ * the headers. */
 #if defined(__clang__) && defined(__cplusplus) && __cplusplus >= 202002L
 #define PD__MERGED
 #define PD__HELPER PD__HIDDEN inline

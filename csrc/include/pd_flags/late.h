@@ -51,7 +51,7 @@ static inline void pd__late_add(pd_late_def *late) {
                     "a part of the module was built with an older pd_flags.h");
     return;
   }
-  /* Any status but PD_OK marks what is in the list: a second entry would make it a circle. */
+  /* Any status but PD_OK marks what is in the list: a second entry would make the list circular. */
   if (__atomic_exchange_n(&late->status, PD_ERR_ARGUMENT, __ATOMIC_ACQ_REL) != PD_OK ||
       __atomic_load_n(&late->seen, __ATOMIC_ACQUIRE)) {
     return;
@@ -59,16 +59,16 @@ static inline void pd__late_add(pd_late_def *late) {
   do late->next = first;
   while (!__atomic_compare_exchange_n(&pd__module_v1.late, &first, late, 0, __ATOMIC_SEQ_CST,
                                       __ATOMIC_RELAXED));
-  /* A host that arrives now either sees the definition, or is seen here. */
+  /* A host that is loaded now either sees the definition or is seen here. */
   host = __atomic_load_n(&pd__module_v1.host, __ATOMIC_SEQ_CST);
   if (host) host->module_join(&pd__module_v1);
 }
 
-/* Define `late->def` now, or when a host arrives. `late` is zero but for its size and
- * `def`. Both stand in static memory of this module and never change. Another call with the
- * same `late` defines nothing and returns what pd_late_check does. During pd_module_load, a
- * refused definition refuses its module; otherwise only the definition is refused.
- * PD_ERR_ARGUMENT: not in static memory of this module. */
+/* Define `late->def` now, or when a host is loaded. `late` is zero except for its size and `def`.
+ * Both are in static memory of this module and never change. Another call with the same `late`
+ * defines nothing and returns what pd_late_check does. During pd_module_load, a refused definition
+ * refuses its module; otherwise only the definition is refused. PD_ERR_ARGUMENT: not in static
+ * memory of this module. */
 static inline pd_status pd_late_define(pd_late_def *late, pd_error *err) {
   pd__late_add(late);
   return pd_late_check(late, err);

@@ -1,7 +1,7 @@
 /* A server of the flags of this process: the library libpd_flags_live.so, which needs nothing but
- * libc. It answers the live protocol (docs/reference/live-protocol.md) on a Unix socket, on threads
- * of its own, also while the program hangs. It serves the registry of the process whichever way the
- * registry came there: in a static copy, in libpd_flags.so or with Python.
+ * libc. It answers the live protocol (docs/reference/live-protocol.md) on a Unix socket, on its own
+ * threads, even while the program hangs. It serves the registry of the process, however that was
+ * loaded: in a static copy, in libpd_flags.so or with Python.
  *
  *     #include <pd_flags/live.h>
  *     pd_live_server *server;
@@ -10,8 +10,8 @@
  * A program that doesn't link the library can be started with LD_PRELOAD=libpd_flags_live.so and
  * PADDLE_FLAGS_LIVE=1.
  *
- * Any thread may call these functions, but no signal handler. Once loaded, the library stays until
- * the process ends. It works on Linux. */
+ * Any thread may call these functions, but signal handlers may not. Once loaded, the library stays
+ * until the process ends. It works on Linux. */
 #ifndef PD_FLAGS_LIVE_H
 #define PD_FLAGS_LIVE_H
 
@@ -33,9 +33,8 @@ typedef struct pd_live_server pd_live_server;
 /* What the child of a fork does with a server. Connections stay with the parent in both cases. */
 typedef enum pd_live_fork {
   PD_LIVE_FORK_CLOSE = 0, /* it isn't served */
-  PD_LIVE_FORK_REOPEN = 1 /* it gets a server of its own a moment later, unless it calls exec or ends
-                             before: at the default place, or at `address` with a dot and its PID
-                             behind it */
+  PD_LIVE_FORK_REOPEN = 1 /* it gets its own server a moment later, unless it calls exec or ends
+                             before: at the default path, or at `address`, a dot and its PID */
 } pd_live_fork;
 
 /* Called for each change by a client, each undo, each change that was refused, and each temporary
@@ -54,7 +53,7 @@ typedef struct pd_live_server_options {
                              names and patterns (*, ?) with commas between; or NULL */
   const char *audit_path; /* a file to which each event appends one line of JSON; or NULL. It is
                              created with mode 0600, and opened again after it was renamed */
-  bool audit_fsync;       /* a client has its answer only when its line is on disk */
+  bool audit_fsync;       /* a client gets its answer only when its line is on disk */
   pd_live_audit audit;    /* or NULL */
   void *context;          /* of `audit` */
   uint32_t on_fork;       /* pd_live_fork */
@@ -71,14 +70,14 @@ PD_LIVE_API pd_status pd_live_serve(const pd_live_server_options *options, pd_li
                                     pd_error *err);
 
 /* Close the server's connections, remove its socket and release `server`. It doesn't wait for a
- * change that runs. Temporary changes end on time nevertheless. NULL is allowed. */
+ * change in progress. Temporary changes still end on time. NULL is allowed. */
 PD_LIVE_API void pd_live_stop(pd_live_server *server);
 
 /* The absolute path of the socket; "" in a forked child that isn't served. Valid until
  * pd_live_stop, and in a forked child until it is served again. */
 PD_LIVE_API const char *pd_live_get_address(const pd_live_server *server);
 
-/* How many temporary changes are on in this process. */
+/* The number of active temporary changes in this process. */
 PD_LIVE_API size_t pd_live_count_temporary(void);
 
 /* A flag that was changed, and its texts before and after; NULL: no value, or a sensitive one. */
@@ -95,17 +94,17 @@ typedef struct pd_live_change {
   size_t count;
 } pd_live_change;
 
-/* Report a change that came from outside, but through no server: a fleet calls this after it has
+/* Report a change that came from outside, but not through a server: a fleet calls this after it has
  * changed flags. The audits of all servers get it as an event, and clients see it in the list of
- * changes; they can't undo it. All is copied; of `by` and `fleet` the first 200 bytes.
+ * changes, but can't undo it. Everything is copied; of `by` and `fleet`, the first 200 bytes.
  * PD_ERR_ARGUMENT: `change` isn't as described. PD_ERR_MEMORY. */
 PD_LIVE_API pd_status pd_live_report(const pd_live_change *change, pd_error *err);
 
 /* Call this at the beginning of each step of the program's loop, if clients are to make changes
- * between two steps. It notes the step, which takes a few ns. If a client has closed the gate at
+ * between two steps. It records the step, which takes a few ns. If a client has closed the gate at
  * this step or an earlier one (steps.gate), it waits until that client opens the gate, moves it
- * above `step` or disconnects. PD_ERR_REFUSED: it did none of that in the time that it named; the
- * gate is open then. A forked child begins without steps and gate. */
+ * above `step` or disconnects. PD_ERR_REFUSED: the client did none of that within the time that it
+ * set; the gate is then open. A forked child begins without steps and gate. */
 PD_LIVE_API pd_status pd_live_step(int64_t step, pd_error *err);
 
 #ifdef __cplusplus

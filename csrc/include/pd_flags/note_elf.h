@@ -9,7 +9,7 @@
 
 /* A pointer to each definition goes into one section, whose bounds the module record holds: linkers
  * put the parts of all files together, and name the bounds of a section whose name could be a
- * variable's. `used` and `retain` keep the compiler and the linker from leaving out what nothing
+ * variable's. `used` and `retain` prevent the compiler and the linker from leaving out what nothing
  * refers to. */
 #if defined(__has_attribute)
 #if __has_attribute(retain)
@@ -22,9 +22,9 @@
 #define PD__LIST(flag) static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
 
 /* A note for `record`: the sizes of its name and its descriptor, its type, and both. In assembly,
- * since C can't write a distance, `record - .`, which needs no relocation. Once in each assembler
- * file, hence .ifndef: link-time optimisation pastes the assembly of many sources into one. Not in a
- * COMDAT group, since lld collects grouped notes as garbage. */
+ * because C can't express a distance, `record - .`, which needs no relocation. Only once in each
+ * assembler file, hence .ifndef: link-time optimization pastes the assembly of many sources into
+ * one. Not in a COMDAT group, because lld collects grouped notes as garbage. */
 #define PD__NOTE(type, record)                                                 \
   __asm__(".ifndef .Lpd_note_" record "\n"                                     \
           ".pushsection .note.pd_flags,\"a\",%note\n"                          \

@@ -40,8 +40,8 @@ extern char *pd__section_of(const void *image, const char *segment, const char *
 extern char *pd__segment_of(const void *image, const char *segment,
                             unsigned long *size) __asm__("_getsegmentdata");
 
-/* Returns whether the segment __DATA of an image holds `size` bytes at `address`. A
- * note may be damaged or somebody else's: nothing outside is touched. */
+/* Returns whether the segment __DATA of an image holds `size` bytes at `address`. A note may be
+ * damaged or belong to other software: nothing outside is touched. */
 PD__HELPER int pd__holds(const void *image, const void *address, unsigned long size) {
   unsigned long whole = 0;
   const char *data = pd__segment_of(image, "__DATA", &whole);

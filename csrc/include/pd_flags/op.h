@@ -6,32 +6,32 @@
  *
  *     PD_IMPL(pow, fast, pow_fast, .rank = 100, .usable = has_avx2);
  *
- * brings another implementation, the candidate "fast", with a declaration of the operation in
- * sight: PD_DEFINE_OP, PD_DECLARE_OP in other files of the module that defines or imports it, or
+ * adds another implementation, the candidate "fast". It must follow a declaration of the operation:
+ * PD_DEFINE_OP, PD_DECLARE_OP in other files of the module that defines or imports it, or
  *
  *     PD_IMPORT_OP(pow, double, (double, double), fallback);
  *
- * in another module, whichever is loaded first. `fallback` runs while nobody implements the
- * operation. `.usable` is NULL or a function that returns NULL, or in words why the candidate can't
- * run here: static text. It is called once, when the candidate may be chosen.
+ * in another module, whichever is loaded first. `fallback` runs while there is no implementation of
+ * the operation. `.usable` is NULL, or a function that returns NULL or a static text that says why
+ * the candidate can't run here. It is called once, when the candidate might be chosen.
  *
  *     double r = PD_CALL(pow)(2.0, 0.5);
  *
- * calls the implementation that is chosen: one load and an indirect call, from any thread. Without
- * a registry that is the module's own. PD_DEFINE_OP_AS(pow_i, "pow", double, (double, int32_t), …)
+ * calls the chosen implementation, by one load and an indirect call, from any thread. Without a
+ * registry, that is the module's own. PD_DEFINE_OP_AS(pow_i, "pow", double, (double, int32_t), …)
  * gives a second signature of a name its own identifier.
  *
  *     PD_DEFINE_SCOPED_OP(pow, double, (double, double), pow_portable, "x to the power of y");
  *     double r = PD_SCOPED_CALL(pow)(2.0, 0.5);
  *
- * The choice for a scoped operation may differ by thread or task: pd_scope_push takes its flag.
+ * The choice for a scoped operation may differ by thread or task: pd_scope_push accepts its flag.
  * Other files use PD_DECLARE_SCOPED_OP, other modules PD_IMPORT_SCOPED_OP.
  *
  * The parameters are types without names; up to 16, (void) for none. Types are void, bool, char,
  * integers, float, double, and pointers to these or to structs; others don't compile. Structs are
- * told apart by their names, with all namespaces: write them alike in all modules. Behind the help
- * text may stand `.arrays = "f32[m,n], …"`, see pd_op_about. In a source with
- * PD_NO_SHORT_NAMES write PD_OP_DEFINE, PD_OP_DEFINE_SCOPED, PD_OP_DECLARE, PD_OP_IMPORT,
+ * distinguished by their names, with all namespaces: write them identically in all modules.
+ * `.arrays = "f32[m,n], …"` may follow the help text; see pd_op_about. In a source file with
+ * PD_NO_SHORT_NAMES, write PD_OP_DEFINE, PD_OP_DEFINE_SCOPED, PD_OP_DECLARE, PD_OP_IMPORT,
  * PD_OP_IMPL, PD_OP_CALL and so on. */
 #ifndef PD_FLAGS_OP_H
 #define PD_FLAGS_OP_H
@@ -39,7 +39,8 @@
 #include <pd_flags/record.h>
 
 /* Codes of types, for pd_op_signature. A pointer has the code of what it points to, plus 32, or
- * plus 64 if that is const. Integers count by size and sign. Numbers never change.
+ * plus 64 if that is const. Integer types are distinguished only by size and sign. Numbers never
+ * change.
  * X(name, number) */
 #define PD_CODE_MAP(X)                                                         \
   X(VOID, 1) X(BOOL, 2) X(CHAR, 3) X(INT8, 4) X(UINT8, 5) X(INT16, 6) X(UINT16, 7) \
@@ -50,11 +51,12 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 
 /* ---- PD__CODES(result, (parameters)): the codes of each, with commas between ---- */
 
-/* `params` brings its parentheses: behind PD__PARAM_CODES it is the list of arguments of that. */
+/* `params` includes its parentheses: after PD__PARAM_CODES, it is the argument list of that
+ * macro. */
 #define PD__CODES(result, params) PD__CODE(result), PD__PARAM_CODES params
 
-/* Counts its arguments: they push the numbers to the right, so that the parameter `count` gets how
- * many they are. It is pasted, which makes the macro that takes so many. */
+/* Counts its arguments: they push the numbers to the right, so that the parameter `count` gets
+ * their number. It is pasted, which makes the name of the macro for that many. */
 #define PD__PARAM_CODES(...)                                                   \
   PD__PARAM_CODES_OF(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, ) \
   (__VA_ARGS__)
@@ -100,7 +102,7 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
     : sizeof(integer) == 4 ? PD_CODE_INT32                                     \
                            : PD_CODE_INT64) + ((integer)-1 > (integer)0))
 
-/* X(type, listed, code) for each type that has a code. `type` is handed on to X. */
+/* X(type, listed, code) for each type that has a code. `type` is passed on to X. */
 #define PD__LISTED_TYPES(X, type)                                              \
   X(type, void, PD_CODE_VOID) X(type, _Bool, PD_CODE_BOOL) X(type, char, PD_CODE_CHAR) \
   X(type, signed char, PD__INTEGER_CODE(signed char))                          \
@@ -118,9 +120,10 @@ enum { PD_CODE_MAP(PD__CODE_ENUM) PD_CODE_POINTER = 32, PD_CODE_CONST_POINTER = 
 #define PD__CODE_IF_SAME(type, listed, code) PD__SAME(type, listed) * (code) +
 #define PD__LISTED_CODE(type) (PD__LISTED_TYPES(PD__CODE_IF_SAME, type) 0)
 
-/* The compiler reads every branch, also those of other types. So wherever a pointer is needed, a
- * type that is none is replaced: __builtin_choose_expr gives one of two values whose types differ.
- * All unlisted types must be pointers: else the cast of 0 or the dereferencing doesn't compile. */
+/* The compiler reads every branch, even those for other types. So wherever a pointer is needed, a
+ * type that isn't one is replaced: __builtin_choose_expr gives one of two values whose types
+ * differ. All unlisted types must be pointers: else the cast of 0 or the dereferencing doesn't
+ * compile. */
 struct pd__any { char unused; };
 #define PD__UNLISTED(type)                                                     \
   __builtin_choose_expr(PD__LISTED_CODE(type), (struct pd__any *)1, (type)0)
@@ -131,7 +134,7 @@ struct pd__any { char unused; };
 #define PD__POINTER_CODE(type)                                                 \
   _Generic(PD__UNLISTED(type), PD__LISTED_TYPES(PD__POINTER_CASES, type) default: 0)
 
-/* All other pointers must be to structs, which needn't be complete: gcc has an attribute that takes
+/* All other pointers must be to structs, which may be incomplete: gcc has an attribute that accepts
  * nothing else, clang a builtin. `1 ? pointer : (void *)1` is void *, const void * if the struct is
  * const, and another type if it is volatile. */
 #ifdef __clang__
@@ -171,11 +174,11 @@ struct pd__any { char unused; };
 
 /* ---- The macros ---- */
 
-/* `id` is op_<identifier>, pasted at once: the identifier alone may be a macro of the user. `word`
+/* `id` is op_<identifier>, pasted directly: the identifier alone may be a macro of the user. `word`
  * is "<identifier>", and `text` the name of the operation. What follows has C linkage also in C++,
  * and may use what compilers warn of: _Generic before C11, `{.help = …}` with fields left out, and
  * designated_init in PD__POINTS_TO_STRUCT. The `struct pd__…_##id` at the end of a macro declares
- * nothing that is used: the user's semicolon behind it would be an empty declaration otherwise. */
+ * nothing that is used: without it, the user's semicolon would be an empty declaration. */
 #define PD__OP_BEGIN PD__BEGIN_C _Pragma("GCC diagnostic push")                \
   _Pragma("GCC diagnostic ignored \"-Wpedantic\"")                             \
   _Pragma("GCC diagnostic ignored \"-Wmissing-field-initializers\"")             \
@@ -211,7 +214,8 @@ struct pd__any { char unused; };
       {PD__OP_FUNCTION(own), 0, NULL}, {.help = __VA_ARGS__}};                 \
   PD__LIST(id);
 
-/* The slot of a scoped operation is another variable; pd__op_<identifier> only has its type. */
+/* The slot of a scoped operation is another variable; pd__op_<identifier> only provides its
+ * type. */
 #define PD__OP_DECLARE_SCOPED(id, word, result, params)                        \
   PD__OP_BEGIN                                                                 \
   extern __typeof__(result(*) params) pd__##id                                 \

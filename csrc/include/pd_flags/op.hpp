@@ -3,8 +3,9 @@
  *     static pd::op<double(double, double)> power{"pow", fallback};
  *     double r = power(2.0, 0.5);
  *
- * as PD_IMPORT_OP. It is a static object and belongs to the module that constructs it; the name must
- * live as long. `check` says why it was refused, for example because of its signature. */
+ * like PD_IMPORT_OP. It is a static object and belongs to the module that constructs it; the name
+ * must live as long as it does. `check` says why it was refused, for example because of its
+ * signature. */
 #ifndef PD_FLAGS_OP_HPP
 #define PD_FLAGS_OP_HPP
 
@@ -20,7 +21,7 @@ PD__LOCAL const char *named_type() {
   return __PRETTY_FUNCTION__;
 }
 
-/* "double (double, double)": what stands behind the = and before the ]. */
+/* "double (double, double)": the text between the = and the ]. */
 template <class Function>
 class signature_text {
  public:

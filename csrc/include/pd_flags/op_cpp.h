@@ -1,4 +1,4 @@
-/* What pd_flags/op.h does otherwise in C++: codes of types by templates. */
+/* The C++ side of pd_flags/op.h: codes of types by templates. */
 #ifndef PD_FLAGS_OP_CPP_H
 #define PD_FLAGS_OP_CPP_H
 

@@ -1,12 +1,11 @@
-/* The binary contract between modules and the registry; docs/reference/abi.md
- * describes it for other languages. Everything here is fixed for
- * PD_ABI_VERSION 1: structs grow only at their end, and hold their size.
+/* The binary contract between modules and the registry; docs/reference/abi.md describes it for
+ * other languages. Everything here is fixed for PD_ABI_VERSION 1: structs grow only at their end,
+ * and contain their size.
  *
- * A module carries ELF notes. Each holds, as its descriptor, the distance in
- * bytes from the descriptor to a record: a pd_module_record that lists the
- * module's definitions, or the pd_copy_record of code that can host the
- * registry. Whichever arrives second, module or registry, finds the other by
- * walking the notes of the loaded images. */
+ * A module carries ELF notes. Each holds, as its descriptor, the distance in bytes from the
+ * descriptor to a record: a pd_module_record that lists the module's definitions, or the
+ * pd_copy_record of code that can host the registry. Whichever is loaded second, module or
+ * registry, finds the other by walking the notes of the loaded images. */
 #ifndef PD_FLAGS_RECORD_H
 #define PD_FLAGS_RECORD_H
 
@@ -32,9 +31,9 @@ typedef struct pd_host {
   void (*module_leave)(struct pd_module_record *record);
 } pd_host;
 
-/* A definition that is made while the module runs, as the constructors of static C++ objects
- * do. It and everything it points to stand in static memory of the module: module_leave forgets
- * it. The module fills the upper part and zeros the lower one, which then belongs to the host. */
+/* A definition that is made while the module runs, as the constructors of static C++ objects do. It
+ * and everything that it points to are in static memory of the module: module_leave removes it. The
+ * module fills the upper part and zeros the lower one, which then belongs to the host. */
 typedef struct pd_late_def {
   uint32_t size;            /* of this struct, in bytes */
   uint32_t seen;            /* 1: the host has processed it */
@@ -42,8 +41,8 @@ typedef struct pd_late_def {
   const pd_flag_def *def;
   struct pd_flag *flag; /* once it is defined; 0 for an import */
   const char *why;      /* why it was refused, or 0; valid until the process ends */
-  uint32_t status;      /* pd_status of the refusal, if there is a `why`; the module sets another
-                           number than 0 when it puts this into its list */
+  uint32_t status;      /* pd_status of the refusal, if there is a `why`; the module sets it to a
+                           number other than 0 when it adds this to its list */
 } pd_late_def;
 
 /* One per module, in writable memory of the module. */
@@ -52,8 +51,8 @@ typedef struct pd_module_record {
   uint32_t size; /* of this struct, in bytes */
   const pd_flag_def *const *defs;     /* first pointer; NULL pointers are skipped */
   const pd_flag_def *const *defs_end; /* one past the last */
-  const pd_host *host; /* 0 at first; the host sets it while the module is joined */
-  void *state;         /* 0 at first; belongs to the host */
+  const pd_host *host; /* initially 0; the host sets it while the module is joined */
+  void *state;         /* initially 0; belongs to the host */
   struct pd_late_def *late; /* the newest one, or 0. The module puts a new one in front of it
                                and calls module_join again, if there is a host */
 } pd_module_record;
@@ -62,7 +61,7 @@ typedef struct pd_module_record {
 typedef struct pd_copy_record {
   uint32_t abi;  /* PD_ABI_VERSION */
   uint32_t size; /* of this struct, in bytes */
-  const pd_host *host; /* 0 until the copy has arrived, then the elected copy's */
+  const pd_host *host; /* 0 until the copy is initialized, then the elected copy's */
   const char *version; /* of the copy; readable once `host` is set */
   uint32_t candidate;  /* 1 while the copy stands for election */
   const struct pd_index *index; /* pd_flags/index.h; of the elected copy, 0 in the others */

@@ -17,7 +17,7 @@
 namespace pd {
 namespace inner {
 
-/* The text of a `value` that is no value of T, or nullptr. */
+/* The text of a `value` that isn't a value of T, or nullptr. */
 template <class T, class V>
 PD__LOCAL inline const char *unfit(V value, char (&text)[24], std::true_type /* integers */) {
   bool fits = static_cast<V>(static_cast<T>(value)) == value &&

@@ -1,16 +1,16 @@
 /* PD_DEFINE_SCOPED_<type>, PD_DECLARE_SCOPED_<type> and PD_IMPORT_SCOPED_<type>: flags that may
- * have a value of their own in one thread or task. With PD_NO_SHORT_NAMES only the long names
- * exist, PD_FLAG_DEFINE_SCOPED_<type> and so on.
+ * have their own value in one thread or task. With PD_NO_SHORT_NAMES only the long names exist,
+ * PD_FLAG_DEFINE_SCOPED_<type> and so on.
  *
  *     PD_DEFINE_SCOPED_int32(alpha_level, 6, "Compression level", .min = 1, .max = 9);
  *     int level(void) { return PD_SCOPED(alpha_level); }
  *
- * They take what PD_DEFINE_<type>, PD_DECLARE_<type> and PD_IMPORT_<type> take. PD_SCOPED(name) is
- * the value in the calling thread: that of its innermost scope with a value for the flag, else that
- * of the process. While no scope anywhere has a value for the flag, that is one load and one test
- * more than the value of another flag takes. In C, FLAGS_alpha_level alone doesn't compile; in C++
- * it converts as other flags do, and FLAGS_alpha_level.get() is the same as PD_SCOPED(alpha_level).
- * Any thread, also in a signal handler.
+ * They have the parameters of PD_DEFINE_<type>, PD_DECLARE_<type> and PD_IMPORT_<type>.
+ * PD_SCOPED(name) is the value in the calling thread: that of its innermost scope with a value for
+ * the flag, or else that of the process. While no scope has a value for the flag, reading it takes
+ * one load and one test more than for another flag. In C, FLAGS_alpha_level alone doesn't compile;
+ * in C++ it converts as other flags do, and FLAGS_alpha_level.get() is the same as
+ * PD_SCOPED(alpha_level). Any thread may use it, even in a signal handler.
  *
  * PD_SCOPED_FLAG(name) is the pd_flag *, for pd_scope_push; NULL until the flag has been
  * defined. */
@@ -37,7 +37,7 @@ PD__END_C
 
 /* Make `cell` a pointer in a register, and load its `find`. On aarch64, gcc computes an address for
  * each atomic load, which takes three instructions more. The empty assembly pretends to change the
- * register, so gcc can't compute addresses anew; a volatile load is one load as well. */
+ * register, so gcc can't compute addresses again; a volatile load is also one load. */
 #if defined(__aarch64__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define PD__SCOPED_BASE(cell) __asm__("" : "+r"(cell))
 #define PD__SCOPED_FIND(cell) (*(pd__finder const volatile *)&(cell)->find)
@@ -153,7 +153,7 @@ PD_TYPE_MAP(PD__SCOPED_STRUCT)
 
 /* `({ …; value; })` is an expression with statements, whose value is the last one; a function would
  * need one name for each type. __extension__ allows it with -Wpedantic. The struct of a type begins
- * as pd_scoped_cell does, and the cast by way of const void * keeps -Wcast-align quiet. */
+ * as pd_scoped_cell does, and the cast through const void * avoids a warning of -Wcast-align. */
 #define PD_SCOPED(name)                                                                 \
   __extension__({                                                                       \
     __typeof__(&FLAGS_##name) pd__cell = &FLAGS_##name;                                 \

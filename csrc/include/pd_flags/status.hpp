@@ -109,9 +109,9 @@ class error : public std::exception {
 
 namespace inner {
 
-/* host::flag_find(...) calls pd_flag_find of the C header through the host of this module. Of the
- * table's functions there are only those that these headers use, which are defined as a comma: all
- * of them would cost each source file as much as the rest of this one. */
+/* host::flag_find(...) calls pd_flag_find of the C header through the host of this module. Only
+ * those of the table's functions exist that these headers use, which are defined as a comma: all of
+ * them would cost each source file as much as the rest of this one. */
 #define PD__CPP_USES_error_list_new ,
 #define PD__CPP_USES_error_list_free ,
 #define PD__CPP_USES_error_list_count ,

@@ -1,10 +1,10 @@
-/* The functions of the host, for modules that don't link libpd_flags: a module finds the
+/* The functions of the host, for modules that don't link against libpd_flags: a module finds the
  * host through its record, and the functions in the host's table.
  *
- * The order is part of the binary contract (docs/reference/abi.md): new functions go to
- * the end, and none is ever removed or changed. A host of an older version has a shorter
- * table, and a small build has 0 in place of functions that it lacks: check host.size and
- * the pointer before you call. */
+ * The order is part of the binary contract (docs/reference/abi.md): new functions go to the end,
+ * and none is ever removed or changed. A host of an older version has a shorter table, and a small
+ * build has 0 instead of functions that it lacks: check host.size and the pointer before you
+ * call. */
 #ifndef PD_FLAGS_TABLE_H
 #define PD_FLAGS_TABLE_H
 
@@ -13,7 +13,7 @@
 PD__BEGIN_C
 
 /* The public functions that work on the registry, without their pd_, each with its parameters and
- * with the arguments that hand them on. STATUS(name, parameters, arguments) returns a pd_status and
+ * with the arguments that pass them on. STATUS(name, parameters, arguments) returns a pd_status and
  * takes a pd_error last, RESULT(result, name, parameters, arguments) returns a pointer or a number,
  * 0 if there is no such function, and VOID returns nothing. So one list makes the fields of the
  * table, and the functions that call through it: pass three macros, one for each kind of row.
@@ -195,7 +195,7 @@ PD__BEGIN_C
     (config, env_prefix, env_ignore_empty, env_files, err))
 /* end of PD_TABLE_MAP */
 
-/* `name` is a pointer to a function; its parameters bring their parentheses. */
+/* `name` is a pointer to a function; its parameters include their parentheses. */
 #define PD__MEMBER_STATUS(name, parameters, arguments) pd_status(*name) parameters;
 #define PD__MEMBER_RESULT(result, name, parameters, arguments) result(*name) parameters;
 #define PD__MEMBER_VOID(name, parameters, arguments) void(*name) parameters;

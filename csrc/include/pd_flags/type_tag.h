@@ -1,8 +1,8 @@
 /* For macros that take a C++ type: PD__TAGGED(MY_DEFINE_, std::string) is MY_DEFINE_string.
  *
- * Pasting makes PD__TAG_int32_t of a type, which is expanded in the next step only, hence several.
- * Of std::string it takes the first word and leaves `::string` behind: PD__TAG_std ends in a comma,
- * which makes of the rest an argument that PD__TAGGED_FIRST drops. */
+ * Pasting turns a type into PD__TAG_int32_t, which is expanded only in the next step, hence the
+ * several steps. Of std::string, pasting uses the first word and leaves `::string`: PD__TAG_std
+ * ends in a comma, which turns the rest into an argument that PD__TAGGED_FIRST drops. */
 #ifndef PD_FLAGS_TYPE_TAG_H
 #define PD_FLAGS_TYPE_TAG_H
 

@@ -234,8 +234,8 @@ struct type_of<float> : real<float> {
   }
 };
 
-/* Whether T is a std::chrono::duration. As those of other standard classes below, its flags don't
- * need <chrono> here: who names the type includes it. */
+/* Whether T is a std::chrono::duration. As for other standard classes below, this header doesn't
+ * need <chrono>: code that names the type includes it. */
 template <class T, class = void>
 struct is_duration : std::false_type {};
 template <class T>
@@ -254,7 +254,7 @@ PD__INLINE double to_seconds(const T &value, std::false_type) {
   return static_cast<double>(value);
 }
 
-/* Durations are seconds, which the registry reads as 200ms or 1h30m. */
+/* Durations are seconds, which the registry also reads as 200ms or 1h30m. */
 template <class T>
 struct type_of<T, when<is_duration<T>::value>> : plain<T, double> {
   using Ticks = typename T::rep;

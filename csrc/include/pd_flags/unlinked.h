@@ -1,6 +1,6 @@
-/* The functions of pd_flags.h without linking libpd_flags: with PD_HEADER_ONLY, each is an
- * inline function that calls through the table of the host that this module has joined.
- * Unused functions add no code to the module. */
+/* The functions of pd_flags.h without linking against libpd_flags: with PD_HEADER_ONLY, each is an
+ * inline function that calls through the table of the host that this module has joined. Unused
+ * functions add no code to the module. */
 #ifndef PD_FLAGS_UNLINKED_H
 #define PD_FLAGS_UNLINKED_H
 
@@ -9,7 +9,7 @@
 
 PD__BEGIN_C
 
-/* The body of each function: `name` is also the field of the table, and `arguments` brings its
+/* The body of each function: `name` is also the field of the table, and `arguments` includes its
  * parentheses. */
 #define PD__CALL_STATUS(name, parameters, arguments)                                \
   PD_API pd_status pd_##name parameters {                                      \
@@ -30,8 +30,8 @@ PD_TABLE_MAP(PD__CALL_STATUS, PD__CALL_RESULT, PD__CALL_VOID)
 
 /* ---- What needs no registry ---- */
 
-/* What X makes of a row of a list. `name` must be used with ## and # directly, since bool may be a
- * macro. */
+/* What X turns a row of a list into. `name` must be used with ## and # directly, because bool may
+ * be a macro. */
 /* clang-format off */
 #define PD__STATUS_NAME(name, number, text) case PD_##name: return "PD_" #name;
 #define PD__STATUS_TEXT(name, number, text) case PD_##name: return text;
@@ -50,7 +50,7 @@ PD_TABLE_MAP(PD__CALL_STATUS, PD__CALL_RESULT, PD__CALL_VOID)
     switch (of) { map(row) }                                                                      \
     return unknown;                                                                               \
   }
-/* NOLINTBEGIN(bugprone-branch-clone): two rows may have one answer */
+/* NOLINTBEGIN(bugprone-branch-clone): two rows may have the same answer */
 PD__COLUMN(const char *, status_name, status, PD_STATUS_MAP, PD__STATUS_NAME, "unknown")
 PD__COLUMN(const char *, status_text, status, PD_STATUS_MAP, PD__STATUS_TEXT, "unknown")
 PD__COLUMN(const char *, type_name, type, PD_TYPE_MAP, PD__TYPE_NAME, "unknown")

@@ -6,14 +6,15 @@
 
 #include <clocale>
 #include <cstdio>
-#include <iosfwd> /* declares std::string; who makes one includes <string> */
+#include <iosfwd> /* declares std::string; code that makes one includes <string> */
 #include <type_traits>
 
 namespace pd {
 namespace detail {
 
 /* std::string, which isn't complete here, as a type that depends on D: <string> costs more than all
- * of these headers. A template that makes a string finds it complete where it is used. */
+ * of these headers. In a template that makes a string, the type is complete where the template is
+ * used. */
 template <class>
 struct string_type {
   using type = std::string;
@@ -21,7 +22,7 @@ struct string_type {
 template <class D>
 using string_for = typename string_type<D>::type;
 
-/* A struct that begins with its size, and is otherwise zero. */
+/* A struct that begins with its size and is otherwise zero. */
 template <class S>
 PD__INLINE S sized() {
   S made = S();
@@ -37,7 +38,7 @@ PD__INLINE constexpr Target value_cast(From value) noexcept {
 }
 
 /* The row of PD_TYPE_MAP with the C type T. `variable` is the type that a program may assign to.
- * converted() takes a default as an initialiser does, so the compiler warns if it doesn't fit. */
+ * converted() accepts a default as an initializer does, so the compiler warns if it doesn't fit. */
 template <class T>
 struct value_type;
 #define PD__VALUE_TYPE(name, number, ctype, member_)                                     \
@@ -58,8 +59,8 @@ struct value_type;
 PD_TYPE_MAP(PD__VALUE_TYPE)
 #undef PD__VALUE_TYPE
 
-/* The ends of the range of a number: of real ones, the infinities. <limits> would cost each source
- * file more than the rest of these headers. */
+/* The ends of the range of a number: for real numbers, the infinities. <limits> would cost each
+ * source file more than the rest of these headers. */
 template <class T, bool is_real = std::is_floating_point<T>::value>
 struct range_of {
   static constexpr int unused_bits = sizeof(T) < 8 ? 64 - 8 * static_cast<int>(sizeof(T)) : 0;
@@ -151,7 +152,7 @@ PD__LOCAL string_for<D> value_text(pd_type type, const pd_value &value, int digi
   return negative ? write_integer_to(space, value.i64) : write_integer_to(space, value.u64);
 }
 
-/* Whether `text` is `word`, which is in lower case, in any case. */
+/* Whether `text` is `word` in any mixture of upper and lower case; `word` is in lower case. */
 PD__LAZY bool is_word(const char *text, const char *word) {
   while (*text && (*text | (*text >= 'A' && *text <= 'Z' ? 32 : 0)) == *word) text++, word++;
   return *text == *word;

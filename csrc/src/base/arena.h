@@ -1,4 +1,4 @@
-/* Memory of one operation: allocated piece by piece, freed all at once. */
+/* Memory of one operation: allocated piece by piece, freed as a whole. */
 #ifndef PD__ARENA_H
 #define PD__ARENA_H
 
@@ -13,19 +13,19 @@ typedef struct pd__arena {
   bool failed;       /* an allocation has failed; never reset */
 } pd__arena;
 
-/* Returns `size` zeroed bytes, aligned for pointers and numbers. NULL if memory is out. The arena
- * owns all that it returns; pointers are valid until it is freed. */
+/* Returns `size` zeroed bytes, aligned for pointers and numbers. NULL if memory runs out. The arena
+ * owns everything that it returns; pointers are valid until it is freed. */
 void *pd__arena_alloc(pd__arena *arena, size_t size);
 
-/* Returns a NUL-terminated copy of `length` bytes. NULL if memory is out. */
+/* Returns a NUL-terminated copy of `length` bytes. NULL if memory runs out. */
 char *pd__arena_copy_text(pd__arena *arena, const char *text, size_t length);
 
 /* Grows an array to `size` bytes and returns where it is now; its first `used` bytes are those of
- * `old`. NULL if memory is out: `old` is then unchanged and still valid. */
+ * `old`. NULL if memory runs out: `old` is then unchanged and still valid. */
 void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size);
 
 /* Makes room for one item after the `count` in `items`, and updates *capacity. Returns where the
- * items are now, or NULL if memory is out. */
+ * items are now, or NULL if memory runs out. */
 void *pd__arena_make_room(pd__arena *arena, void *items, size_t count, size_t *capacity,
                           size_t size);
 

@@ -1,4 +1,4 @@
-/* Errors: a single one for the caller, or a list of all that an operation met. */
+/* Errors: a single one for the caller, or a list of all errors of an operation. */
 #ifndef PD__ERROR_H
 #define PD__ERROR_H
 

@@ -20,7 +20,7 @@ typedef struct pd__numbered {
   uint64_t last;
 } pd__numbered;
 
-/* Adds an item and returns its number; 0 if memory is out. */
+/* Adds an item and returns its number; 0 if memory runs out. */
 uint64_t pd__numbered_add(pd__numbered *list, void *item);
 
 /* Returns NULL if no item has the number. */

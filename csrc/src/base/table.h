@@ -35,10 +35,10 @@ typedef struct pd__table {
 } pd__table;
 
 /* The number of items that an array may hold: 13/16 of its slots. At three quarters, 100,000 names
- * would need twice the memory; at 7/8, a name that isn't there takes 32 probes, here 14. */
+ * would need twice the memory; at 7/8, a search for a missing name takes 32 probes, and here 14. */
 static inline size_t pd__table_limit(size_t capacity) { return capacity / 16 * 13; }
 
-/* Make room for `more` additions. They return false, and change nothing, if memory is out or the
+/* Make room for `more` additions. They return false, and change nothing, if memory runs out or the
  * table is full. Growing first completes a move that is under way. */
 bool pd__table_grow(pd__table *table, size_t more);
 static inline bool pd__table_reserve(pd__table *table, size_t more) {

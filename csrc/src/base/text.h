@@ -9,12 +9,12 @@
  * out. */
 void *pd__alloc_forever(size_t size);
 
-/* Returns a copy that is never freed. It isn't interned. NULL if memory is out. */
+/* Returns a copy that is never freed. It isn't interned. NULL if memory runs out. */
 const char *pd__copy_text_forever(const char *text);
 
 /* Copies the `size` bytes at `from` together with `count` strings that they point to, in one block:
  * `texts` has the offsets of the pointers, which may be NULL. *whole is the size of the block. The
- * caller frees it with free(). NULL if memory is out. Needs no lock. */
+ * caller frees it with free(). NULL if memory runs out. Needs no lock. */
 void *pd__copy_with_texts(const void *from, size_t size, const size_t *texts, size_t count,
                           size_t *whole);
 

@@ -40,8 +40,8 @@ typedef struct pd__batch {
 /* Returns true if both come from the same line of source, compiled into two modules. */
 bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b);
 
-/* Returns PD_OK if no record of a module defines the flag, so that its definition may be taken
- * back. */
+/* Returns PD_OK if no record of a module defines the flag, so that its definition may be
+ * withdrawn. */
 pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err);
 
 /* Fails because another definition already has the name `node`. The message shows both places. */
@@ -71,8 +71,8 @@ typedef struct pd__variable_rules {
   bool read_files;              /* <variable>_FILE may name a file with the value */
 } pd__variable_rules;
 
-/* Such a source: the environment, once it is enabled. There is one; without a function there is
- * none. `node` will be the flag of the definition. */
+/* Such a source: the environment, once it is enabled. There is at most one; NULL means none. `node`
+ * will be the flag of the definition. */
 typedef struct pd__new_flag_source {
   pd_status (*find)(pd__operation *operation, const pd__variable_rules *rules,
                     const pd_flag_def *def, pd_flag *node, pd__environment_value *out,
@@ -81,13 +81,13 @@ typedef struct pd__new_flag_source {
 } pd__new_flag_source;
 extern pd__new_flag_source pd__define_source;
 
-/* Reports what else waits: implementations that a flag names and that haven't come. There is one
- * such function; without it nothing does. */
+/* Reports what else waits: implementations that a flag names and that aren't registered. There is
+ * one such function; without it, nothing else waits. */
 typedef void pd__waiting_reporter(pd__report *report);
 extern pd__waiting_reporter *pd__report_waiting;
 
-/* Makes pending what the fleet gives this process from the start (inherit.c). The registry is new,
- * and the caller doesn't hold the lock. */
+/* Makes the values pending that the fleet gives this process from the start (inherit.c). The
+ * registry is new, and the caller doesn't hold the lock. */
 void pd__inherit_fleet_values(void);
 
 /* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */

@@ -50,10 +50,10 @@ struct pd__known {
   pd__draft *draft; /* in this round; NULL: none yet */
 };
 
-/* Returns the draft of a cell in this round, and makes it if needed; NULL if memory is out. */
+/* Returns the draft of a cell in this round, and makes it if needed; NULL if memory runs out. */
 pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell);
 
-/* Returns the draft of a flag that the stage defines; NULL if it doesn't, or if memory is out. */
+/* Returns the draft of a flag that the stage defines; NULL if it doesn't, or if memory runs out. */
 pd__draft *pd__draft_of_flag(pd__stage *stage, const pd_flag *node);
 
 /* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an

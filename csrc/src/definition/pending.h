@@ -23,8 +23,8 @@ struct pd__pending {
 };
 
 /* Makes a copy of `given`, whose texts are borrowed, and allocates all that pd__pending_store
- * needs. The caller owns it, and its field `following`, until it is kept or dropped. PD_ERR_NAME if
- * no flag can have the name. */
+ * needs. The caller owns it, and its field `following`, until it is stored or dropped. PD_ERR_NAME
+ * if no flag can have the name. */
 pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err);
 
 /* Adds the value to those of its name, or frees it. Neither can fail. */
@@ -35,7 +35,7 @@ void pd__pending_drop(pd__pending *pending);
 bool pd__has_pending(void);
 
 /* Applies the pending values of a flag that is defined: they had to wait for its validators, or
- * came while it was defined. Reports errors. May release the lock. */
+ * were given while it was being defined. Reports errors. May release the lock. */
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report);
 
 /* A pending value of a flag that is about to be defined. */
@@ -47,8 +47,9 @@ typedef struct pd__waiting {
   struct pd__waiting *next;
 } pd__waiting;
 
-/* Lists the pending values of a definition, those of its name and of its aliases, in the order of
- * arrival. The list is in the arena of the operation and valid while the lock is held. */
+/* Lists the pending values of a definition, those of its name and of its aliases, in the order in
+ * which they were given. The list is in the arena of the operation and valid while the lock is
+ * held. */
 const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def *def);
 
 /* Removes a pending value. */

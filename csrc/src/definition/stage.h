@@ -1,6 +1,6 @@
-/* The stage: definitions on their way into the registry. They are checked, and the values that wait
- * for them are read, converted and validated, where only the call that makes them sees them. Then
- * all of them are published under one hold of the lock, or none is.
+/* The stage: definitions that aren't in the registry yet. They are checked, and the values that
+ * wait for them are read, converted and validated, while only the call that makes them sees them.
+ * Then all of them are published without releasing the lock, or none is.
  *
  * The call goes through these steps, and starts again after pd__stage_ask, since anything may have
  * changed while the lock was released; the answers are kept:
@@ -67,7 +67,7 @@ bool pd__stage_defines(const pd_flag *node);
 void pd__stage_drop(pd__stage *stage);
 
 /* A validator of our own, of which `locked` is the part that calls no code of modules: a plan runs
- * it at once, with the lock held. There is one; without a function there is none. */
+ * it immediately, with the lock held. There is at most one; NULL means none. */
 typedef struct pd__own_validator {
   pd_validator whole, locked;
 } pd__own_validator;

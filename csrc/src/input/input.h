@@ -46,7 +46,7 @@ pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token);
 pd__token pd__token_split(const char *text);
 
 /* Returns how many bytes of a token messages may show: all, unless it assigns a value to a flag
- * that is sensitive, or that is not defined and may be misspelt. */
+ * that is sensitive, or that is not defined and may be misspelled. */
 size_t pd__token_shown_length(const char *text);
 
 /* Returns true if the token is like -p9, one dash and several characters, where p is a sensitive
@@ -108,7 +108,7 @@ void pd__files_read_named(pd__files *files, const pd__token *token);
 void pd__line_reject(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why);
 
-/* Returns NULL if the file was not read, because memory is out or there are too many files. */
+/* Returns NULL if the file was not read, because memory runs out or there are too many files. */
 const pd__file *pd__files_find(const pd__files *files, const char *path, size_t length);
 
 /* ---- The environment (environment.c) ---- */
@@ -148,8 +148,8 @@ typedef void pd__variable_visitor(const char *variable, void *context);
 void pd__environment_visit(pd__variable_visitor *visit, void *context);
 
 /* Finds the variable of a name: <prefix><name>, or the same with the name in upper case if there is
- * a prefix; or the one with _FILE behind it, if the rules have such files. The caller has checked
- * the prefix. PD_ERR_CONFLICT if both are set, to different values; *out is the first one then. */
+ * a prefix; or the one followed by _FILE, if the rules have such files. The caller has checked the
+ * prefix. PD_ERR_CONFLICT if both are set, to different values; *out is the first one then. */
 pd_status pd__environment_find(const pd__variable_rules *rules, const char *name, size_t length,
                                pd__variable *out, pd_error *err);
 
@@ -160,7 +160,7 @@ pd_status pd__environment_check(const char *prefix, pd_error *err);
 void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes);
 
 /* PD_ERR_CONFLICT if the variable of `named`, a flag or a name of one, is that of another flag too,
- * in either spelling: it is unclear which one is meant. */
+ * in either spelling: it is ambiguous. */
 pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named,
                                      const pd__variable *variable, pd_error *err);
 
@@ -169,9 +169,9 @@ void pd__environment_use(const pd__variable_rules *rules);
 
 /* ---- Variables that name no flag (unknown.c) ---- */
 
-/* Warns of variables with the prefix that name no flag: of `all` of them, or only of those that are
- * one edit away from the variable of a flag. `known`, unless it is NULL, is a variable that has
- * another meaning. */
+/* Warns about variables with the prefix that name no flag: about `all` of them, or only about those
+ * that are one edit away from the variable of a flag. `known`, unless it is NULL, is a variable
+ * that has another meaning. */
 void pd__environment_warn(const pd__variable_rules *rules, bool all, const char *known);
 
 /* Returns true if the flag already has this value from `source`. A frozen flag must not fail for a

@@ -37,7 +37,7 @@ void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs
 
 /* Collects the definitions of `record` (may be NULL) and `runtime_defs`, for the module, with their
  * names in the namespace, and checks each one by itself. The caller drops the result, also after an
- * error; it is NULL if memory is out, which is reported. */
+ * error; it is NULL if memory runs out, which is reported. */
 pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime_defs,
                         pd_module *module, const char *name_space, pd__report *report);
 
@@ -61,13 +61,13 @@ typedef struct pd__membership {
   bool announces;                  /* it joined by itself, so it also leaves by itself */
 } pd__membership;
 
-/* Returns the module of an image that arrives, with a membership; NULL if memory is out. The caller
- * holds the lock. Modules are never freed. */
+/* Returns the module of an image that is being loaded, with a membership; NULL if memory runs out.
+ * The caller holds the lock. Modules are never freed. */
 pd_module *pd__member_add(const pd__platform_image *image);
 
 /* Joins a record, or joins it again, as part of `load` (may be NULL). `image` may be NULL if the
  * record's module is known. Returns the module; NULL if it isn't one of this ABI, has left
- * meanwhile, or memory is out. The caller holds the lock. */
+ * meanwhile, or memory runs out. The caller holds the lock. */
 pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
                            const pd__platform_image *image, pd__loading *load);
 

@@ -81,11 +81,11 @@ uint32_t pd__types_hash(uint32_t family, const uint8_t *types);
 
 /* ---- Families and operations (family.c) ---- */
 
-/* Iterates in the order in which they came; NULL gives the first. */
+/* Iterates in the order in which they were added; NULL returns the first. */
 pd__family *pd__family_next(const pd__family *previous);
 pd__family *pd__family_find(const char *name, size_t length);
 
-/* Return the one of that name, or of that signature, and add it if needed; NULL if memory is out.
+/* Return the one of that name, or of that signature, and add it if needed; NULL if memory runs out.
  */
 pd__family *pd__family_add(const char *name);
 pd__op *pd__op_add(pd__family *family, const pd_op_signature *of);
@@ -145,7 +145,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size);
 
 /* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
 
-/* Nothing speaks against it so far; it may not have been asked. */
+/* Nothing rules it out so far; it may not have been asked. */
 static inline bool pd__impl_is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
 
 /* Asks whether it can run here; `impl` may be gone afterwards. */
@@ -159,8 +159,8 @@ bool pd__impl_is_being_asked(pd__impl *impl);
  */
 void pd__impls_reset_in_child(void);
 
-/* A call can't pin what it jumps to. So a module whose implementation other modules call stays
- * loaded until the process ends. */
+/* A call can't pin the module that it jumps into. So a module whose implementation other modules
+ * call stays loaded until the process ends. */
 bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best);
 void pd__impl_retain(pd__operation *operation, pd__impl *impl);
 
@@ -204,8 +204,8 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
 /* Returns the interned list that the flag has, or would have if it were defined now. */
 const char *pd__family_get_list(pd__operation *operation, pd__family *family);
 
-/* Defines the flags of operations that have come, undefines those of operations that have gone, and
- * chooses the implementations of both. May release the lock. */
+/* Defines the flags of operations that were added, undefines those of operations that were removed,
+ * and chooses the implementations of both. May release the lock. */
 void pd__impls_update_families(pd__operation *operation, pd__report *waiting);
 
 /* ---- Choosing (choose.c) ---- */
@@ -220,8 +220,8 @@ extern uint64_t pd__impl_revision;
 /* Whether code of modules can call it. */
 static inline bool pd__impl_is_foreign(const pd__impl *impl) { return !impl->def->choice.function; }
 
-/* Returns what a caller in this thread runs who can also call foreign implementations; NULL if none
- * can run. May release the lock. */
+/* Returns what runs for a caller on this thread that can also call foreign implementations; NULL if
+ * none can run. May release the lock. */
 const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op);
 
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
@@ -234,7 +234,7 @@ void pd__family_choose_changed(pd__operation *operation, pd__family *family);
 
 /* ---- Arrays (arrays.c) ---- */
 
-/* Returns NULL if the text is what pd_op_about takes, else where it goes wrong. Needs no lock. */
+/* Returns NULL if pd_op_about accepts the text; otherwise, where the error is. Needs no lock. */
 const char *pd__arrays_check(const char *text);
 
 /* ---- At run time (register.c) ---- */
@@ -259,7 +259,7 @@ size_t pd__preference_find(const char *list, const char *name, bool *named);
 
 bool pd__preference_is_named(const pd__preference *item, const char *name);
 
-/* Returns whether a candidate of that name has come. */
+/* Returns whether there is a candidate of that name. */
 bool pd__preference_is_known(const pd__family *family, const pd__preference *item);
 
 /* ---- The validator of the flag (validate.c) ---- */
@@ -274,7 +274,7 @@ bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *cont
 /* The watcher of the flag (choose.c). */
 void pd__family_choose_again(pd_flag *flag, void *context);
 
-/* Reports the implementations that the flag names and that haven't come. */
+/* Reports the implementations that the flag names and that aren't registered. */
 void pd__preference_report_waiting(const pd__family *family, pd__report *report);
 
 /* While this thread reads a command line that allows no pending values, unknown implementations in

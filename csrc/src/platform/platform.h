@@ -22,7 +22,7 @@ typedef struct pd__fork_pause {
   int64_t process;
 } pd__fork_pause;
 
-/* Enclose a call of the loader or of a callback. If a handler of fork needs it, fork lets go of the
+/* Enclose a call of the loader or of a callback. If a handler of fork needs it, fork releases the
  * lock meanwhile: the call may wait for threads that need the lock. The caller must not hold the
  * lock. */
 void pd__platform_pause_fork(pd__fork_pause *out);
@@ -61,10 +61,10 @@ void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor
                                void *context);
 
 /* Returns a copy of the image that contains `address` and has records of that kind; the caller
- * frees it with free(). NULL if there is none or memory is out. */
+ * frees it with free(). NULL if there is none or memory runs out. */
 pd__platform_image *pd__platform_find_image(pd__records kind, const void *address);
 
-/* Copies an image and its path; the caller frees it with free(). NULL if memory is out. */
+/* Copies an image and its path; the caller frees it with free(). NULL if memory runs out. */
 pd__platform_image *pd__platform_copy_image(const pd__platform_image *image);
 
 /* Keeps the image with that path loaded, if it is still the one between these addresses. Returns a
@@ -104,7 +104,7 @@ double pd__platform_strtod(const char *text);
 
 /* Calls `function` with `argument`, which isn't NULL, when this thread ends; again at each later
  * call for the same thread, with its argument instead. There is one function. Call this with the
- * registry's lock held. Returns false if memory is out. */
+ * registry's lock held. Returns false if memory runs out. */
 bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argument);
 
 /* Returns the argument that this thread will pass to that function; NULL if it won't call it. Also

@@ -50,13 +50,13 @@ typedef struct pd__changes {
   bool scopes;           /* with `pushes`: it is a scope */
   bool temporary;        /* with `pushes`: the override ends by itself */
   bool is_defining;      /* the flag is being defined: it may change although startup is over */
-  bool are_drafts;       /* the flags are drafts (definition/draft.h): warn of nothing */
+  bool are_drafts;       /* the flags are drafts (definition/draft.h): no warnings */
   bool skips_validators; /* call no validators */
   bool ask_all;          /* call all validators, also those of flags that don't change */
   bool merges;           /* the values are as users wrote them: a list may add to those below */
   bool previews; /* nothing will be committed: only those of `previewed_flag` are prepared */
   const pd_flag *previewed_flag; /* or NULL: of no flag */
-  bool yields;                   /* values of the fleet give way to what validators reject: */
+  bool yields;                   /* values of the fleet are dropped if validators reject them: */
   pd__refusals refusals;         /* these are dropped with the commit */
   pd_hook added_validator;       /* a validator to call, which is new; 0: none */
   bool hooked;                   /* there may be a validator to call or a watcher to notify */
@@ -180,7 +180,7 @@ void pd__convert_changes(pd__changes *changes);
 /* Rejections go to the report. */
 void pd__validate_changes(pd__changes *changes);
 
-/* Commits all changes, or none if memory is out. */
+/* Commits all changes, or none if memory runs out. */
 pd_status pd__commit_changes(pd__changes *changes, pd_error *err);
 
 /* Before the commit: pd__notices_begin returns the end of the list of notices, and pd__notices_add
@@ -193,10 +193,10 @@ void pd__notices_post(pd__operation *operation, pd__notice **from);
 void pd__notices_discard(pd__operation *operation, pd__notice **from);
 
 /* Leaves a deferred watcher to the end of the operation, when it is notified unless it has been
- * removed. Returns false if memory is out. */
+ * removed. Returns false if memory runs out. */
 bool pd__notices_add_deferred(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
-/* For an operation that ends before it has notified all watchers: leaves the rest to the next
+/* For an operation that ends before it has notified all watchers: leaves the others to the next
  * operation of any thread. */
 void pd__notices_abandon(pd__operation *operation);
 

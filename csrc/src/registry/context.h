@@ -1,7 +1,7 @@
-/* Contexts: the values that the open scopes of a thread give to flags. A context is a balanced tree
- * that is never changed: opening or ending a scope makes another one, which shares nearly all nodes
- * with it. So readers need no lock, others may hold on to what they captured, and each scope costs
- * the same in whichever order they end.
+/* Contexts: the values that the open scopes of a thread give to flags. A context is an immutable
+ * balanced tree: opening or ending a scope makes another one, which shares nearly all nodes with
+ * it. So readers need no lock, other threads may keep what they captured, and each scope costs the
+ * same in whichever order scopes end.
  *
  * The caller holds the lock unless a function says otherwise. */
 #ifndef PD__CONTEXT_H
@@ -57,7 +57,7 @@ pd_scope_context *pd__context_retain(pd_scope_context *context);
 void pd__context_release(pd_scope_context *context);
 
 /* Copy a context and add the scope, whose reference is taken over, or remove a scope that it has.
- * The caller owns *out. They return false if memory is out. */
+ * The caller owns *out. They return false if memory runs out. */
 bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out);
 bool pd__context_remove_scope(pd_scope_context *context, const pd__scope *scope,
                               pd_scope_context **out);

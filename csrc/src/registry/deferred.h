@@ -15,7 +15,7 @@ typedef struct pd__deferred {
   struct pd__deferred *next;
 } pd__deferred;
 
-/* Defers work to the current owner of this thread. Returns false if memory is out. */
+/* Defers work to the current owner of this thread. Returns false if memory runs out. */
 bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher);
 
 /* Takes the first piece of work of `owner` (NULL: pd_deferred_run) from the list into *out. Returns

@@ -1,5 +1,5 @@
 /* Flags and their definitions, which are checked before: names that are reserved for a definition,
- * cells that are linked to their flag, and what becomes of the values that a former definition
+ * cells that are linked to their flag, and what happens to the values that a former definition
  * left.
  *
  * The caller holds the lock unless a function says otherwise. */
@@ -44,7 +44,7 @@ typedef struct pd__reservation {
  * an import never is. */
 bool pd__cell_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node);
 
-/* Allocates what a node needs to become an alias. Returns false if memory is out. */
+/* Allocates what a node needs to become an alias. Returns false if memory runs out. */
 bool pd__name_prepare_alias(pd_flag *node);
 
 /* Reserves a name for a definition of `flag`. Returns false if it is reserved already, or that of a
@@ -63,7 +63,7 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting);
 /* Sets the fields of a flag that follow from the definition in its first cell. */
 void pd__flag_copy_definition(pd_flag *flag);
 
-/* Notes that a host takes the definition back, which pd__undefine_cells is called for next, and
+/* Records that a host withdraws the definition, for which pd__undefine_cells is called next, and
  * removes the hooks of the flag. */
 void pd__flag_mark_withdrawn(pd_flag *flag);
 
@@ -95,7 +95,7 @@ void pd__flag_drop_top_values(pd_flag *flag, size_t count);
 
 /* Returns a flag as `node` will be once the cell, whose lifetime is that of the draft, is
  * published, but for the values: it has none. It is in no table, so nobody else finds it; it
- * borrows the hooks and overrides of the node. NULL if memory is out. */
+ * borrows the hooks and overrides of the node. NULL if memory runs out. */
 pd_flag *pd__draft_new(pd__arena *arena, const pd_flag *node, pd__cell *cell);
 
 /* Returns the node that becomes the flag. */
@@ -106,8 +106,8 @@ void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);
 
 /* Finds what pd__flag_check_former_values, and then pd__flag_drop_top_values of `dropped`, will
  * leave of the values of the node, apart from `refused` values of the fleet: *first is the value in
- * effect, *lasting the one below temporary overrides. What there is none of stays as it is; returns
- * whether there is a first one. */
+ * effect, *lasting the one below temporary overrides. If there is no such value, the result isn't
+ * written. Returns whether there is a first one. */
 bool pd__flag_preview_former_values(const pd_flag *draft, const pd_flag *node, size_t dropped,
                                     const pd__refusals *refused, pd_flag_entry *first,
                                     pd_flag_entry *lasting);

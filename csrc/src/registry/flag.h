@@ -117,15 +117,15 @@ struct pd_flag {
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a rank first */
 };
 
-/* Returns the rarely needed fields; NULL if memory is out. */
+/* Returns the rarely needed fields; NULL if memory runs out. */
 pd__extra *pd__flag_make_extra(pd_flag *node);
 
-/* Gives up a node whose name can't be stored because memory is out: lookups no longer find it. */
+/* Gives up a node whose name can't be stored because memory runs out: lookups no longer find it. */
 void pd__names_abandon(pd_flag *node);
 
 /* ---- Overrides (override.c) ---- */
 
-/* Creates an override of at most `count` flags and returns its number; 0 if memory is out. */
+/* Creates an override of at most `count` flags and returns its number; 0 if memory runs out. */
 pd_override pd__override_new(size_t count, bool temporary);
 
 /* Gives a flag a value of the override being made, or of one that it has. Returns whether that is
@@ -143,7 +143,7 @@ void pd__override_entry_drop(pd__override_entry *from);
 
 /* ---- Reading them ---- */
 
-/* Expanded wherever this folder calls them. node.c makes the functions that other layers call. */
+/* Inlined wherever this folder calls them. node.c makes the functions that other layers call. */
 #ifndef PD__EXPANDED
 #define PD__EXPANDED extern inline __attribute__((gnu_inline, always_inline))
 #endif
@@ -163,8 +163,8 @@ PD__EXPANDED pd_origin pd__flag_origin(const pd_flag *flag) {
 #define PD__STATE_TYPE 0x07
 #define PD__STATE_ASK 0x80 /* the registry's copy may not be the value that a reader should see */
 
-/* Returns the address of the registry's own copy of the value, while the flag has that type. Valid
- * for good. Needs no lock. */
+/* Returns the address of the registry's own copy of the value, while the flag has that type. It
+ * stays valid until the process ends. Needs no lock. */
 PD__EXPANDED void *pd__flag_address(const pd_flag *flag, pd_type type) {
   pd_flag *node = (pd_flag *)flag;
   if (type == PD_TYPE_string) return &node->text;

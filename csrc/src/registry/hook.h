@@ -20,7 +20,7 @@ pd__hook *pd__hooks_next(const pd__hook *previous);
 /* How many validators have ever been added. */
 extern uint64_t pd__validators_added;
 
-/* Returns whether a change of the flag may concern a validator or a watcher. */
+/* Returns whether a change of the flag may call a validator or a watcher. */
 bool pd__flag_has_hooks(const pd_flag *flag);
 
 /* Returns whether a whole command line must be validated: a definition is required, has a
@@ -66,7 +66,7 @@ pd_status pd__hooks_check_depth(pd_error *err);
 /* Returns whether this thread is in a hook that this operation calls, further up its stack. */
 bool pd__hook_is_called_here(const pd__listing *listing);
 
-/* Before the first call of a hook by the operation: lists it. If memory is out, the calls don't
+/* Before the first call of a hook by the operation: lists it. If memory runs out, the calls don't
  * count. */
 void pd__hooks_prepare(pd__operation *operation);
 

@@ -12,7 +12,7 @@ struct pd_module {
   bool present;
   bool stays;               /* never unloaded, as in pd__platform_image */
   bool has_record;          /* its record announces when it leaves */
-  bool permanent;           /* for good, by a reference of the loader: others call its code */
+  bool permanent;           /* permanently, by a reference of the loader: others call its code */
   uint32_t loads_under_way; /* pd_module_load calls under way that have opened it */
   uint32_t opened;          /* times opened by pd_module_load and not yet closed */
   uint32_t pinned;          /* by operations, while it is held */

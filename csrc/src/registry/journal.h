@@ -2,8 +2,8 @@
  * costs a set one test of a variable, until pd__journal_start. Each change has a number, the
  * revision; the latest PD_JOURNAL_KEPT changes are kept.
  *
- * Values and sources are noted where they are stored. What changes rarely, definitions and what is
- * frozen, is found by a look at all flags, which pd__journal_mark_stale asks for.
+ * Values and sources are noted where they are stored. What changes rarely (definitions, and whether
+ * flags are frozen) is found by scanning all flags, which pd__journal_mark_stale requests.
  *
  * The caller holds the lock unless a function says otherwise. */
 #ifndef PD__JOURNAL_H
@@ -14,7 +14,7 @@
 /* What the journal knows of a flag. */
 typedef struct pd__journal_state {
   uint64_t revision; /* of the last change */
-  pd_value value;    /* text is stored for good; of a sensitive flag it may be wiped */
+  pd_value value;    /* text is stored permanently; of a sensitive flag it may be wiped */
   const char *place; /* with source, line and column: the origin */
   uint32_t line, column;
   uint32_t generation; /* of the definition */
@@ -37,10 +37,10 @@ extern bool pd__journal_on;
 /* Of the batch that is being committed; 0: another change. */
 extern uint64_t pd__journal_mark;
 
-/* Starts the journal, if it is off. Returns false if memory is out. */
+/* Starts the journal, if it is off. Returns false if memory runs out. */
 bool pd__journal_start(void);
 
-/* Notes the value that the flag has now, if it is another one. */
+/* Records the flag's current value, if it is a different one. */
 void pd__journal_record_now(pd_flag *flag);
 static inline void pd__journal_record(pd_flag *flag) {
   if (__builtin_expect(pd__journal_on, false)) pd__journal_record_now(flag);
@@ -49,10 +49,10 @@ static inline void pd__journal_record(pd_flag *flag) {
 /* Something else about flags has changed. */
 void pd__journal_mark_stale(void);
 
-/* Looks at all flags if something was overlooked. */
+/* Scans all flags if a change may have been missed. */
 void pd__journal_refresh(void);
 
-/* Returns whether there may be changes to look for. Needs no lock. */
+/* Returns whether there may be changes that aren't recorded yet. Needs no lock. */
 bool pd__journal_is_stale(void);
 
 /* The revision. Needs no lock. */
@@ -67,8 +67,8 @@ const pd__event *pd__journal_after(uint64_t revision);
 /* Returns the revision of the flag's last change. */
 uint64_t pd__journal_revision_of(const pd_flag *flag);
 
-/* "6f1c2a9be04d7783": another text in each process, also in forked children. Valid for good, but
- * changes in a forked child. */
+/* "6f1c2a9be04d7783": different in each process, and in forked children. Never freed, but changes
+ * in a forked child. */
 const char *pd__journal_epoch(void);
 void pd__journal_reset_in_child(void);
 

@@ -69,7 +69,7 @@ static inline bool pd__has_pending_work(uint8_t what) {
   return __atomic_load_n(&pd__pending_work, __ATOMIC_ACQUIRE) & what;
 }
 
-/* In the child of a fork, forgets what other threads kept: only this thread is left. */
+/* In the child of a fork, drops what other threads kept: only this thread is left. */
 void pd__operations_reset_in_child(void);
 
 /* Declares an operation that ends properly however the function is left. */
@@ -82,8 +82,8 @@ void pd__operations_reset_in_child(void);
   pd__operation_lock(&(name))
 
 /* What the list of operations knows of one (operation_stack.c). It is in the operation's arena, not
- * on a stack: a callback that leaves by longjmp leaves it behind for good, and one on a fiber may
- * go on in another thread. */
+ * on a stack: a callback that leaves by longjmp leaves it behind, and one on a fiber may continue
+ * in another thread. */
 struct pd__listing {
   pd__pin *pins;
   pd__hook_reference *retained_hooks;
@@ -95,7 +95,7 @@ struct pd__listing {
 };
 
 /* Lists an operation that keeps something in the process until it ends, or renews what is listed.
- * If memory is out, it isn't listed: a forked child doesn't know what it keeps. */
+ * If memory runs out, it isn't listed: a forked child doesn't know what it keeps. */
 void pd__operation_push(pd__operation *operation);
 void pd__listing_remove(pd__listing *listing);
 
@@ -115,7 +115,7 @@ static inline bool pd__operation_is_lost(const pd__operation *operation) {
 typedef enum pd__pinning {
   PD__PINNED,   /* the image stays loaded until the operation ends */
   PD__UNPINNED, /* call pd__pins_acquire, then look everything up again */
-  PD__LEAVING   /* it can't be kept loaded: call nothing in it */
+  PD__LEAVING   /* it can't be kept loaded: don't call anything in it */
 } pd__pinning;
 
 /* Keeps an image loaded while its code is called, or while a change that its code must validate is

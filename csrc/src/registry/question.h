@@ -27,7 +27,7 @@ typedef struct pd__question {
   pd__subject subjects[];
 } pd__question;
 
-/* Returns a question about `count` flags, which the caller fills in; NULL if memory is out.
+/* Returns a question about `count` flags, which the caller fills in; NULL if memory runs out.
  * Retains the hook until the operation ends. */
 pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__handler call,
                                size_t count);
@@ -66,7 +66,7 @@ typedef struct pd__conversion {
   struct pd__conversion *next, *following; /* of two lists */
 } pd__conversion;
 
-/* Returns a call of the converter of the flag's definition; NULL if memory is out. */
+/* Returns a call of the converter of the flag's definition; NULL if memory runs out. */
 pd__conversion *pd__conversion_new(pd__operation *operation, const pd_flag *flag, const char *text);
 
 /* Pins the modules of the converters in a list, as pd__questions_pin does. */

@@ -1,7 +1,7 @@
-/* Values of the fleet that a flag can't take. Another process gave them, and must not keep this one
- * from starting: they are no errors, but dropped with a warning, and so are all other values of the
- * same revision of the same fleet. An operation that refuses some only hides them until it commits,
- * since it may still fail.
+/* Values of the fleet that a flag can't accept. Another process set them, and must not prevent this
+ * one from starting: they aren't errors, but are dropped with a warning, and so are all other
+ * values of the same revision of the same fleet. An operation that refuses some only hides them
+ * until it commits, since it may still fail.
  *
  * The caller holds the lock. */
 #ifndef PD__REFUSAL_H
@@ -34,7 +34,7 @@ static inline bool pd__refusals_is_hidden(const pd__refusals *list, const pd_fla
 
 /* Drops the values that flags have, and warns. Those that are pending are dropped when their flag
  * is defined: pd__refusals_drop_pending counts and returns whether one is of a revision that was
- * dropped. It is that until pd__refusals_forget, when the fleet gives its values anew. */
+ * dropped. It stays dropped until pd__refusals_forget, when the fleet gives its values again. */
 void pd__refusals_commit(const pd__refusals *list, pd__operation *operation);
 bool pd__refusals_drop_pending(const pd_origin *origin);
 bool pd__refusals_has_dropped(const pd_origin *origin);

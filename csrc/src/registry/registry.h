@@ -1,6 +1,6 @@
 /* The registry of the process: names, flags, their cells and values, and the only way to change a
- * value. This layer may use base, platform and value. It sees definitions as data (pd_flag_def) and
- * knows nothing of how modules join, of command lines or of files.
+ * value. This layer may use base, platform and value. It treats definitions as data (pd_flag_def)
+ * and knows nothing about how modules join, about command lines or about files.
  *
  * There are four main types. A pd_flag has a name and a value. A pd__cell ties a variable of a
  * module to a flag. A pd_module is an image whose code or variables are in use. A pd__operation is
@@ -34,7 +34,7 @@ typedef struct pd__cell {
 
 /* A value that a flag was given and that isn't the current one. */
 typedef struct pd__entry {
-  pd_value value; /* text is stored for good, and so is the place */
+  pd_value value; /* text is stored permanently, and so is the place */
   pd_origin origin;
   bool replaced; /* by a later value of the same source or override */
   struct pd__entry *next;
@@ -104,7 +104,7 @@ bool pd__name_is_valid(const char *name, size_t length);
  * aliases. */
 pd_flag *pd__names_find(const char *name, size_t length);
 
-/* Returns the node of a name, and adds it if needed; NULL if memory is out. A new node borrows
+/* Returns the node of a name, and adds it if needed; NULL if memory runs out. A new node borrows
  * `name` until it is defined or pd__names_store_name is called. */
 pd_flag *pd__names_add(const char *name, size_t length);
 
@@ -118,19 +118,20 @@ typedef struct pd__hashed_key {
 pd__hashed_key pd__names_hash(const char *name, size_t length);
 pd_flag *pd__names_add_hashed(const pd__hashed_key *wanted);
 
-/* Makes room for `count` more names. Returns false if memory is out. */
+/* Makes room for `count` more names. Returns false if memory runs out. */
 bool pd__names_reserve(size_t count);
 
-/* Interns the name of a node. Returns false if memory is out; a name that is already interned needs
- * none. */
+/* Interns the name of a node. Returns false if memory runs out; an interned name needs no
+ * memory. */
 bool pd__names_store_name(pd_flag *node, const char *name, size_t length);
 
 /* Frees a node that was never a flag and that nothing waits for. Returns false if it is still
  * needed. */
 bool pd__names_free_unused(pd_flag *node);
 
-/* Does the same for a node whose name may be `text`, which goes: if the node is still needed, its
- * name is interned. If memory is out for that, lookups no longer find the node. */
+/* Does the same for a node whose name may be `text`, which is about to be freed: if the node is
+ * still needed, its name is interned. If memory runs out for that, lookups no longer find the
+ * node. */
 void pd__names_detach(pd_flag *node, const char *text);
 
 /* Keeps a node while values for its name are made. Returns false, and does nothing, if memory is
@@ -191,7 +192,7 @@ pd_status pd__fail_undefined(const char *name, pd_error *err);
 void pd__suggest_name(const char *name, size_t length, const char *prefix,
                       char out[PD__SUGGESTION_SIZE]);
 
-/* Returns the number of edits (insert, delete, change, swap neighbours) from `a` to `b`; if there
+/* Returns the number of edits (insert, delete, change, swap neighbors) from `a` to `b`; if there
  * are more than two, PD__TOO_FAR or any higher number. `b` has at most PD_NAME_MAX bytes. Needs no
  * lock. */
 #define PD__TOO_FAR 3
@@ -237,7 +238,7 @@ void pd__cell_set_module(pd__cell *cell, const pd_module *module);
 /* Returns the known image that contains the address; NULL if there is none. */
 pd_module *pd__module_find_at(const void *address);
 
-/* Adds an image, or reuses the node of one that has left; NULL if memory is out. pd__module_next
+/* Adds an image, or reuses the node of one that has left; NULL if memory runs out. pd__module_next
  * iterates in the order of numbers; NULL gives the first. */
 pd_module *pd__module_add(const pd__platform_image *image);
 pd_module *pd__module_next(const pd_module *previous);
@@ -260,9 +261,9 @@ void pd__module_unregister(pd__operation *operation, pd_module *module);
 
 /* ---- How long modules stay (pin.c). The caller holds the lock. ---- */
 
-/* pd__module_begin_load holds the module for a load under way, with a handle of the loader: nobody
- * else's closing withdraws the module from now on. The load ends with one of the other two:
- * pd__module_turn_load_into_opening leaves an opening, which pd__module_end_opening ends;
+/* pd__module_begin_load holds the module for a load under way, with a handle of the loader: from
+ * now on, closing by other code doesn't withdraw the module. The load ends with one of the other
+ * two: pd__module_turn_load_into_opening leaves an opening, which pd__module_end_opening ends;
  * pd__module_end_load returns the handle if the caller is to close it, without the lock, and to
  * call pd__module_closed; NULL if it is pinned. */
 void pd__module_begin_load(pd_module *module, void *handle);
@@ -279,12 +280,12 @@ bool pd__module_has_opening(const pd_module *module);
 bool pd__module_is_retained(const pd_module *module);
 
 /* Called after a handle of a module was closed, without the lock; module/load.c sets it. It calls
- * pd__module_end_closing, which returns whether the image stays although nobody holds it. */
+ * pd__module_end_closing, which returns whether the image stays although nothing holds it. */
 extern void (*pd__module_closed)(pd_module *module);
 bool pd__module_end_closing(pd_module *module);
 
-/* pd__module_make_permanent keeps the image loaded for good, for others that call its code; returns
- * false if it is leaving. The lock is released meanwhile. */
+/* pd__module_make_permanent keeps the image loaded until the process ends, because others call its
+ * code; returns false if it is leaving. The lock is released meanwhile. */
 bool pd__module_make_permanent(pd__operation *operation, pd_module *module);
 bool pd__module_is_permanent(const pd_module *module);
 
@@ -311,7 +312,7 @@ void pd__flag_renew_generation(pd_flag *flag);
 extern uint64_t pd__values_revision;
 
 /* Hides the variable from readers without the lock, and waits for those that are reading it, which
- * takes a few instructions. */
+ * takes only a few instructions. */
 void pd__flag_hide_variable(pd_flag *flag);
 
 /* For the child of a fork, where no other thread reads. */
@@ -337,7 +338,7 @@ pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err);
 /* ---- History (history.c) ---- */
 
 /* Makes room for `count` entries, so that assigning and dropping values can't fail. Returns false
- * if memory is out. */
+ * if memory runs out. */
 bool pd__history_reserve(size_t count);
 
 /* Give a flag a value that isn't an override's. pd__history_update_current does so only if it needs
@@ -414,7 +415,7 @@ bool pd__origin_is_variable(const pd_origin *origin);
  * grows: on one command line, in one variable, or in one file that isn't structured. */
 bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second);
 
-/* What stands between place and line: ":", or " revision " if the line is one of the fleet. */
+/* The text between place and line: ":", or " revision " if the line is one of the fleet. */
 const char *pd__origin_line_joint(const pd_origin *origin);
 
 /* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
@@ -441,7 +442,8 @@ bool pd__origin_is_same(const pd_origin *a, const pd_origin *b);
 void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
 void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
 
-/* Adds a warning and returns room for its text; NULL if memory is out, and the warning is lost. */
+/* Adds a warning and returns room for its text. If memory runs out, returns NULL, and the warning
+ * is lost. */
 pd_error *pd__warning_add(pd_warning kind);
 
 /* Delivers warnings to the handler. The caller must not hold the lock. */
@@ -452,7 +454,7 @@ void pd__warnings_deliver(pd__operation *operation);
 /* True once a command line has been parsed: startup-only flags are frozen. */
 extern bool pd__startup_over;
 
-/* Fills all fields but the size. The flag must be defined. Returns false if memory is out. */
+/* Fills all fields but the size. The flag must be defined. Returns false if memory runs out. */
 bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info);
 
 /* Fills all fields but the size, as pd_flag_get_entry does. */

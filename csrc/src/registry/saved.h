@@ -1,4 +1,4 @@
-/* What all flags have, for snapshots: values, overrides and marks. The caller holds the lock. */
+/* The state of all flags, for snapshots: values, overrides and marks. The caller holds the lock. */
 #ifndef PD__SAVED_H
 #define PD__SAVED_H
 
@@ -6,7 +6,7 @@
 
 typedef struct pd__saved_name pd__saved_name;
 
-/* In an arena, which must live as long. */
+/* In an arena, which must live as long as this does. */
 typedef struct pd__saved {
   pd__saved_name *names; /* by the index of their nodes */
   uint32_t count;
@@ -14,7 +14,7 @@ typedef struct pd__saved {
   bool startup_over;
 } pd__saved;
 
-/* Returns false if memory is out. */
+/* Returns false if memory runs out. */
 bool pd__saved_capture(pd__saved *saved, pd__arena *arena);
 
 /* Return whether a flag, which is defined, has another value or one from another source, or another
@@ -26,7 +26,8 @@ bool pd__saved_has_other_definition(const pd__saved *saved, const pd_flag *flag)
  * room, and adds the watchers of the flags that change. */
 pd_status pd__saved_prepare(const pd__saved *saved, pd__operation *operation, pd_error *err);
 
-/* Gives all names what they had. A flag with another definition keeps the values that suit it. */
+/* Restores the state of all names. A flag with another definition gets only the values that the
+ * definition allows. */
 void pd__saved_restore(const pd__saved *saved);
 
 #endif /* PD__SAVED_H */

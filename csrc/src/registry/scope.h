@@ -13,7 +13,7 @@
 const pd__scoped *pd__scope_find_value(const pd_flag *flag);
 
 /* Returns the scoped value of this thread at *index of its values of that flag, the innermost
- * first; NULL if there are not so many, whose number is then subtracted from *index. */
+ * first; NULL if there are fewer: their number is then subtracted from *index. */
 const pd__scoped *pd__scope_find_value_at(const pd_flag *flag, size_t *index);
 
 pd_value pd__scoped_get_value(const pd__scoped *scoped);
@@ -39,12 +39,12 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
 pd_status pd__scope_detach(pd_scope number, pd_error *err);
 pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err);
 
-/* Opens a scope with the values of `changes`, whose texts are kept for good, and sets
- * changes->scope. Returns false, and does nothing, if memory is out. */
+/* Opens a scope with the values of `changes`, whose texts are kept permanently, and sets
+ * changes->scope. Returns false, and does nothing, if memory runs out. */
 bool pd__scope_open(pd__changes *changes);
 
-/* Warns, once for each value of a scope, of an assignment at run time or by an override that the
- * scope hides from this thread, which makes it. */
+/* Warns, once for each value of a scope, about an assignment by this thread, at run time or by an
+ * override, that the scope hides from it. */
 void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin);
 static inline void pd__scope_warn(const pd_flag *flag, const pd_origin *origin) {
   if (flag->extended && flag->extra->scopes > 0) pd__scope_warn_of_hidden(flag, origin);

@@ -40,7 +40,7 @@ pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer
 
 /* ---- The flags (rows.c, choose.c). Zero-initialize. ---- */
 
-/* One flag at the time of the snapshot. All texts are stored for good. */
+/* One flag at the time of the snapshot. All texts are stored permanently. */
 typedef struct pd__row {
   pd_flag_info info;
   pd_flag_entry entry; /* the current value */
@@ -58,7 +58,7 @@ typedef struct pd__rows {
   size_t other_count, other_room;
 } pd__rows;
 
-/* Collects all defined flags, with all their values if `others` is true; false if memory is out.
+/* Collects all defined flags, with all their values if `others` is true; false if memory runs out.
  * Takes the lock. */
 bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena);
 
@@ -109,8 +109,8 @@ typedef struct pd__page {
 } pd__page;
 
 /* Writes the text wrapped at blanks; keeps its line breaks, and the blanks within a line. A wrapped
- * line keeps its indentation: after "1. " or "  term  " it continues below the text. NULL, the text
- * of a pd__out that memory was out for, writes nothing. */
+ * line keeps its indentation: after "1. " or " term " it continues below the text. NULL, which is
+ * the text of a pd__out when memory runs out, writes nothing. */
 void pd__page_add_text(pd__page *page, pd__style style, const char *text);
 
 /* Writes text without breaking it at blanks, after a blank. */

@@ -67,8 +67,8 @@ static inline bool pd__value_is_less(pd_type type, pd_value a, pd_value b) {
 
 /* ---- Text to value: read.c, unit.c ---- */
 
-/* Reads text for a flag, as its type and unit say: PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE if the type
- * can't hold the number. A string borrows `text`. */
+/* Parses text for a flag, according to its type and unit: PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE if
+ * the type can't hold the number. A string borrows `text`. */
 pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out);
 
 /* The same for a type without a unit. */
@@ -107,7 +107,7 @@ bool pd__type_can_hold(pd_type type, pd_value value);
 bool pd__choice_is_valid(const pd_flag_def *def, const char *choice, size_t length);
 
 /* Returns true if the flag accepts every value of its type, from every source, and calls no code.
- * Most definitions are such. */
+ * This is true of most definitions. */
 bool pd__def_is_plain(const pd_flag_def *def);
 
 /* "an integer in [1, 9]": what the definition allows, for messages. */
@@ -142,10 +142,10 @@ const char *pd__list_begin(const char *list);
 size_t pd__list_next(const char **cursor);
 
 /* Joins the texts of two lists, of which `first` has room for `room` bytes, or is no buffer.
- * Returns NULL if memory is out. */
+ * Returns NULL if memory runs out. */
 char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
 
-/* Returns true if the flag may stand without a value, and never takes the next token. */
+/* Returns true if the flag may be given without a value, and never takes the next token. */
 static inline bool pd__def_can_lack_value(const pd_flag_def *def) {
   return def->type == PD_TYPE_bool || def->count;
 }

@@ -6,15 +6,22 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.plugin import load_plugin
-from paddle_flags._core.status import to_text
-from paddle_flags._core.values import from_c, kind_of
+from paddle_flags import load_plugin
 from paddle_flags._doctor.libraries import loaded_binaries
-from paddle_flags._native import ffi, lib
+from paddle_flags.extend import ffi, lib, to_text
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.foreign import report_foreign
 from paddle_flags.gen.importers.texts import advice, flag_of
-from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Import, Place, Renamed, Retired
+from paddle_flags.gen.model import (
+    MEMBERS,
+    Alias,
+    Deprecated,
+    FlagSet,
+    Import,
+    Place,
+    Renamed,
+    Retired,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,9 +70,11 @@ def _import_definition(definition: Any, found: Found) -> None:
     name = to_text(definition.name)
     place = Place(to_text(definition.file) or str(found.flags.at[""].file), definition.line or 1, 1)
     if definition.kind == lib.PD_KIND_IMPORT:
-        kind = kind_of(definition)
-        default: Any = from_c(kind, definition.default_value)
-        found.flags.imports.append(Import(name, kind.name, default, at={"": place}))
+        kind = to_text(lib.pd_type_name(definition.type))
+        default: Any = getattr(definition.default_value, MEMBERS[kind])
+        if kind == "string":
+            default = to_text(default)
+        found.flags.imports.append(Import(name, kind, default, at={"": place}))
         return
     if definition.size <= ffi.offsetof(
         "pd_flag_def", "watch"

@@ -3,8 +3,8 @@
  *
  *     c++ -I<include>/compat -I<include> program.cc -lpd_flags
  *
- * DEFINE_<type>, DECLARE_<type> and validators link nothing, so plugins can use them. Every other
- * function calls the library, or, with PD_HEADER_ONLY, the registry that is in the process.
+ * DEFINE_<type>, DECLARE_<type> and validators need no library, so plugins can use them. Every
+ * other function calls the library or, with PD_HEADER_ONLY, the registry of the process.
  * docs/how-to/migrate-from-gflags.md says what is the same as in gflags 2.3 and what is better.
  * Names and meanings are gflags'; the code is ours. */
 /* Paddle and c10 want a real gflags here, which comes later on the include path; its include guard
@@ -25,7 +25,8 @@
 #endif
 #define GFLAGS_GFLAGS_H_
 #define PD_COMPAT_GFLAGS_H
-/* The guard before gflags 2.1: such a header behind this one is skipped, as later ones are. */
+/* The guard of gflags before 2.1: if such a header follows this one, it is skipped, as later ones
+ * are. */
 #ifndef GOOGLE_GFLAGS_H_
 #define GOOGLE_GFLAGS_H_
 #endif
@@ -93,7 +94,8 @@ using namespace ::GFLAGS_NAMESPACE;
 
 #define DEFINE_VARIABLE(type, shorttype, name, value, help)                              \
   PD__GFLAGS_VARIABLE_##shorttype(FLAGS_##name, #name, value, help)
-/* sizeof asks, without a call, which IsBoolFlag takes the value: only that for bool returns a bool. */
+/* sizeof finds out, without a call, which IsBoolFlag accepts the value: only the one for bool
+ * returns a bool. */
 #define DEFINE_bool(name, value, help)                                                      \
   static_assert(sizeof(::fLB::IsBoolFlag(value)) == sizeof(bool),                          \
                 #name ": the value is no bool");                                         \

@@ -54,8 +54,8 @@ namespace fLS {
 typedef std::string clstring;
 }
 
-/* gflags' built-in flags. Their symbols are not gflags': a real gflags in the process would
- * initialise ours. The label behind a declaration gives it a symbol; see PD__SHARED_SYMBOL. */
+/* gflags' built-in flags. Their symbols aren't gflags': a real gflags in the process would
+ * initialize ours. The label after a declaration gives it a symbol; see PD__SHARED_SYMBOL. */
 #define PD__GFLAGS_TEXT_OF_(prefix) #prefix
 #define PD__GFLAGS_TEXT_OF(prefix) PD__GFLAGS_TEXT_OF_(prefix)
 #define PD__GFLAGS_SCOPE_TEXT fLS

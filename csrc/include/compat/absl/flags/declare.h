@@ -1,5 +1,5 @@
 /* ABSL_DECLARE_FLAG(type, name) declares FLAGS_<name> of another file, for flags that the
- * absl/flags/flag.h beside this file defines. Needs nothing else. */
+ * absl/flags/flag.h beside this file defines. It needs nothing else. */
 #ifdef PD_WITH_ABSEIL_FLAGS
 #include_next <absl/flags/declare.h>
 #else

@@ -3,10 +3,9 @@
  *
  *     c++ -I<include>/compat -I<include> program.cc -lpd_flags
  *
- * ABSL_FLAG and GetFlag link nothing, so plugins can use them. Every other function calls the library,
- * or, with PD_HEADER_ONLY, the registry that is in the process.
- * docs/how-to/migrate-from-abseil.md says what is the same and what differs. Names and meanings are
- * Abseil's; the code is ours. */
+ * ABSL_FLAG and GetFlag need no library, so plugins can use them. Every other function calls the
+ * library or, with PD_HEADER_ONLY, the registry of the process. docs/how-to/migrate-from-abseil.md
+ * says what is the same and what differs. Names and meanings are Abseil's; the code is ours. */
 #ifdef PD_WITH_ABSEIL_FLAGS
 #include_next <absl/flags/flag.h>
 #else

@@ -6,8 +6,8 @@
  *     c10::ParseCommandLineFlags(&argc, &argv);
  *
  * Compile with compat/ and the directory of pd_flags.h on the include path.
- * docs/how-to/migrate-from-paddle.md lists what differs from c10. With C10_USE_GFLAGS the same
- * names stand for flags of a real gflags, which must come after compat/ on the include path. */
+ * docs/how-to/migrate-from-paddle.md lists what differs from c10. With C10_USE_GFLAGS, the same
+ * names are flags of a real gflags, which must come after compat/ on the include path. */
 #ifndef PD_COMPAT_C10_UTIL_FLAGS_H
 #define PD_COMPAT_C10_UTIL_FLAGS_H
 

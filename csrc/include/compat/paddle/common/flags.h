@@ -6,8 +6,8 @@
  *     paddle::flags::ParseCommandLineFlags(&argc, &argv);
  *
  * Compile with compat/ and the directory of pd_flags.h on the include path.
- * docs/how-to/migrate-from-paddle.md lists what differs from Paddle. With PADDLE_WITH_GFLAGS the
- * same names stand for flags of a real gflags, which must come after compat/ on the include path.
+ * docs/how-to/migrate-from-paddle.md lists what differs from Paddle. With PADDLE_WITH_GFLAGS, the
+ * same names are flags of a real gflags, which must come after compat/ on the include path.
  *
  * In a file that includes this one, PD_DEFINE_<type> and PD_DECLARE_<type> have Paddle's meaning,
  * whether pd_flags.h is included before or after it: FLAGS_x is an ordinary variable, and a string
@@ -136,7 +136,7 @@
 #define __PHI_DEFINE_EXPORTED_FLAG(name, is_writable, cpp_type, type, value, doc) \
   PD__EXPORTED(type, is_writable, name, value, doc)
 
-/* In front of declarations: nothing, since one module may read the variables of another. */
+/* Before declarations: nothing, because one module may read the variables of another. */
 #define COMMON_IMPORT_FLAG
 #define PHI_EXPORT_FLAG
 #define PHI_IMPORT_FLAG

@@ -31,8 +31,8 @@ using std::visit;
 
 namespace phi {
 
-/* Not Paddle's struct, which may hold another variant: functions of the two for a map of them must
- * not be one in the process. If Paddle's own header comes after this one, it fails here. */
+/* Not Paddle's struct, which may hold another variant: the process must not merge the two structs'
+ * functions for maps. If Paddle's own header comes after this one, it fails here. */
 struct PD__LOCAL FlagInfo_of_paddle_flags__either_this_header_or_that_of_Paddle {
   using ValueType = paddle::variant<bool, int32_t, int64_t, uint64_t, double, std::string>;
   std::string name;
@@ -96,7 +96,7 @@ PD__LOCAL inline bool pd_exported_info(const pd_flag *flag, FlagInfo *out) {
 PD__LOCAL inline void pd_exported_let_go(char *busy) { __atomic_clear(busy, __ATOMIC_RELEASE); }
 
 /* The registry's current flags, of all modules; entries that the program added stay. The registry
- * is asked before the lock is taken: its watchers may ask for the map. */
+ * is queried before the lock is acquired: its watchers may ask for the map. */
 PD__LOCAL inline ExportedFlagInfoMap &pd_exported_flags() {
   static ExportedFlagInfoMap map;
   static std::set<std::string> ours;

@@ -64,7 +64,7 @@ PD__LOCAL inline void end_with(const std::vector<std::string> &errors) {
   std::exit(-1);
 }
 
-/* A value that begins with a quote in argv[i]: up to the token with the closing one. */
+/* A value that begins with a quote in argv[i]: it extends to the token with the closing quote. */
 PD__LOCAL inline bool unquote(int argc, char **argv, int *i, std::string *value) {
   std::string text = value->substr(1);
   while (text.empty() || text[text.size() - 1] != '"') {

@@ -30,7 +30,7 @@ struct type_of<std::string> : pd::detail::value_type<const char *> {};
 
 }  // namespace pd_detail
 
-/* Defines a flag at run time with a variable of yours, which must stay until the process ends. The
+/* Defines a flag at run time with your variable, which must stay valid until the process ends. The
  * macros don't need it. A definition that is refused ends the process with 255. */
 class PD__LOCAL FlagRegisterer {
  public:

@@ -1,0 +1,44 @@
+"""Environment variables with the prefix of flags that name no flag."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from typing import TYPE_CHECKING
+
+from paddle_flags import FLAGS
+from paddle_flags._doctor.bridges import BUILT_IN
+from paddle_flags.extend import for_each, iter_pending, to_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def variable_of(name: str) -> str:
+    """Return the name of a flag as a variable has it, behind the prefix."""
+    return name.replace("-", "_").replace(".", "_")
+
+
+def unknown_variables(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each variable with the prefix that names none of the flags, and the nearest one or "".
+
+    A variable names a flag in the flag's own letters, or in ASCII capitals throughout.
+    """
+    flags = {variable_of(name) for name in names}
+    pending = [to_text(info.name) for info in iter_pending()]
+    capitals = {name.upper() for name in flags}
+    built_in = {variable_of(name) for name in (*BUILT_IN, *pending)}
+    known = flags | capitals | built_in | {name.upper() for name in built_in}
+    for variable in sorted(os.environ):
+        name = variable[len(prefix) :]
+        if variable.startswith(prefix) and name and name not in known:
+            offered = capitals if re.fullmatch("[A-Z0-9_]+", name) else flags
+            near = difflib.get_close_matches(name, sorted(offered), n=1, cutoff=0.7)
+            yield variable, prefix + near[0] if near else ""
+
+
+def names_for_environment() -> set[str]:
+    """Return the names that the environment may use for the flags of this process: no aliases."""
+    names = for_each(FLAGS.values(), lambda flag: {flag.name, *flag.old_names})
+    return set[str]().union(*names)
