@@ -13,6 +13,7 @@ from paddle_flags._core.hooks import new_text_callback as new_text_callback
 from paddle_flags._core.implied import imply as imply
 from paddle_flags._core.missing import optional_import as optional_import
 from paddle_flags._core.names import normalize_name as normalize_name
+from paddle_flags._core.names import suggest_name as suggest_name
 from paddle_flags._core.pending_values import drop_pending as drop_pending
 from paddle_flags._core.pending_values import iter_pending as iter_pending
 from paddle_flags._core.registry import assign_values as assign_values
@@ -34,7 +35,6 @@ from paddle_flags._core.status import raise_deferred as raise_deferred
 from paddle_flags._core.status import to_argument as to_argument
 from paddle_flags._core.status import to_bytes as to_bytes
 from paddle_flags._core.status import to_text as to_text
-from paddle_flags._core.types import suggest_name as suggest_name
 from paddle_flags._core.unraisable import report_unraisable as report_unraisable
 from paddle_flags._core.values import REDACTED as REDACTED
 from paddle_flags._core.values import format_argument as format_argument

@@ -57,7 +57,7 @@ def check(*subjects: Subject) -> None:
     """
     for each in subjects:
         if each not in list(_CHECKS):  # a list, which is no key, is refused too
-            from paddle_flags._core.types import suggest_name
+            from paddle_flags._core.names import suggest_name
 
             message = f"check: {quote_value(each)}: expected {', '.join(map(repr, _CHECKS))}"
             raise FlagArgumentError(message + suggest_name(str(each), _CHECKS))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from enum import Enum
     from pathlib import PurePath
     from types import FunctionType, UnionType
-    from typing import Any, Literal, TypeVar, TypeVarTuple, Unpack, _SpecialForm, overload
+    from typing import Any, Generic, Literal, TypeVar, TypeVarTuple, Unpack, _SpecialForm, overload
 
     from paddle_flags._core.header import Attributes, Floating, Integer, MostAttributes
     from paddle_flags._core.types import Type
@@ -50,6 +50,18 @@ if TYPE_CHECKING:
     _K = TypeVar("_K")
     _E = TypeVar("_E", bound=Enum)
     _V = TypeVar("_V", bound=_Value)
+
+    class _Chosen(Attributes, Generic[_T], total=False):
+        """The attributes of a flag whose values, or items, may be few."""
+
+        choices: Iterable[_T | str] | None
+        case_sensitive: bool
+
+    class _Ranged(_Chosen[_T], total=False):
+        """The attributes of a flag whose values are ordered."""
+
+        min: _T | None
+        max: _T | None
 
     # What Literal[...] and Optional[...], and to pyright a NewType, are as arguments.
     _Form = _SpecialForm | UnionType | FunctionType
@@ -203,9 +215,7 @@ def define(  # pyright: ignore[reportOverlappingOverload] - met first
     help: str = ...,
     *,
     type: type[_E] | None = ...,
-    choices: Iterable[_E | str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_E]],
 ) -> Flag[_E]: ...
 @overload
 def define(  # pyright: ignore[reportOverlappingOverload] - met first
@@ -224,10 +234,7 @@ def define(
     *,
     type: Integer | type[int] | None = ...,
     unit: _Unit | None = ...,
-    min: int | None = ...,
-    max: int | None = ...,
-    choices: Iterable[int] | None = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Ranged[int]],
 ) -> Flag[int]: ...
 @overload
 def define(
@@ -237,10 +244,7 @@ def define(
     *,
     type: Floating | type[float] | None = ...,
     unit: _Unit | None = ...,
-    min: float | None = ...,
-    max: float | None = ...,
-    choices: Iterable[float] | None = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Ranged[float]],
 ) -> Flag[float]: ...
 @overload
 def define(
@@ -249,9 +253,7 @@ def define(
     help: str = ...,
     *,
     type: Literal["string"] | type[str] | None = ...,
-    choices: Iterable[str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[str]],
 ) -> Flag[str]: ...
 @overload
 def define(
@@ -260,10 +262,7 @@ def define(
     help: str = ...,
     *,
     type: type[_V] | None = ...,
-    min: _V | None = ...,
-    max: _V | None = ...,
-    choices: Iterable[_V | str] | None = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Ranged[_V]],
 ) -> Flag[_V]: ...
 @overload
 def define(  # type: ignore[overload-overlap]  # it is met first
@@ -291,43 +290,17 @@ def define(
     *,
     type: type[list[str] | tuple[str, ...]] | None = ...,
     items: type[str] | None = ...,
-    choices: Iterable[str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[str]],
 ) -> Flag[tuple[str, ...]]: ...
 @overload
-def define(  # pyright: ignore[reportOverlappingOverload] - met first
-    name: str,
-    default: tuple[bool, ...] | list[bool],
-    help: str = ...,
-    *,
-    type: type[list[bool] | tuple[bool, ...]] | None = ...,
-    items: type[bool] | None = ...,
-    choices: Iterable[bool] | None = ...,
-    **attributes: Unpack[Attributes],
-) -> Flag[tuple[bool, ...]]: ...
-@overload
 def define(
     name: str,
-    default: tuple[int, ...] | list[int],
+    default: tuple[()],
     help: str = ...,
     *,
-    type: type[list[int] | tuple[int, ...]] | None = ...,
-    items: type[int] | None = ...,
-    choices: Iterable[int] | None = ...,
-    **attributes: Unpack[Attributes],
-) -> Flag[tuple[int, ...]]: ...
-@overload
-def define(
-    name: str,
-    default: tuple[float, ...] | list[float],
-    help: str = ...,
-    *,
-    type: type[list[float] | tuple[float, ...]] | None = ...,
-    items: type[float] | None = ...,
-    choices: Iterable[float] | None = ...,
-    **attributes: Unpack[Attributes],
-) -> Flag[tuple[float, ...]]: ...
+    items: type[_T] | Type[_T],
+    **attributes: Unpack[_Chosen[_T]],
+) -> Flag[tuple[_T, ...]]: ...
 @overload
 def define(
     name: str,
@@ -336,9 +309,7 @@ def define(
     *,
     type: type[list[_T] | tuple[_T, ...]] | None = ...,
     items: type[_T] | Type[_T] | None = ...,
-    choices: Iterable[_T | str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_T]],
 ) -> Flag[tuple[_T, ...]]: ...
 @overload
 def define(
@@ -347,9 +318,7 @@ def define(
     help: str = ...,
     *,
     type: type[set[_T] | frozenset[_T]] | None = ...,
-    choices: Iterable[_T | str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_T]],
 ) -> Flag[frozenset[_T]]: ...
 @overload
 def define(
@@ -358,9 +327,7 @@ def define(
     help: str = ...,
     *,
     type: type[set[_T] | frozenset[_T]],
-    choices: Iterable[_T | str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_T]],
 ) -> Flag[frozenset[_T] | None]: ...
 @overload
 def define(
@@ -388,10 +355,7 @@ def define(
     *,
     type: Integer | type[int],
     unit: _Unit | None = ...,
-    min: int | None = ...,
-    max: int | None = ...,
-    choices: Iterable[int] | None = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Ranged[int]],
 ) -> Flag[int | None]: ...
 @overload
 def define(
@@ -401,10 +365,7 @@ def define(
     *,
     type: Floating | type[float],
     unit: _Unit | None = ...,
-    min: float | None = ...,
-    max: float | None = ...,
-    choices: Iterable[float] | None = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Ranged[float]],
 ) -> Flag[float | None]: ...
 @overload
 def define(
@@ -413,9 +374,7 @@ def define(
     help: str = ...,
     *,
     type: Literal["string"] | type[str],
-    choices: Iterable[str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[str]],
 ) -> Flag[str | None]: ...
 @overload
 def define(
@@ -424,9 +383,7 @@ def define(
     help: str = ...,
     *,
     type: type[list[_T] | tuple[_T, ...]],
-    choices: Iterable[_T | str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_T]],
 ) -> Flag[tuple[_T, ...] | None]: ...
 @overload
 def define(
@@ -435,9 +392,7 @@ def define(
     help: str = ...,
     *,
     type: type[_T] | Type[_T],
-    choices: Iterable[_T | str] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_T]],
 ) -> Flag[_T | None]: ...
 @overload
 def define(
@@ -446,9 +401,7 @@ def define(
     help: str = ...,
     *,
     type: _Form,
-    choices: Iterable[object] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[object]],
 ) -> Flag[Any]: ...
 @overload
 def define(
@@ -457,8 +410,7 @@ def define(
     help: str = ...,
     *,
     type: Type[_T],
-    choices: Iterable[_T | str] | None = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[_T]],
 ) -> Flag[_T]: ...
 @overload
 def define(
@@ -467,9 +419,7 @@ def define(
     help: str = ...,
     *,
     type: type[_T] | _Form,
-    choices: Iterable[object] | None = ...,
-    case_sensitive: bool = ...,
-    **attributes: Unpack[Attributes],
+    **attributes: Unpack[_Chosen[object]],
 ) -> Flag[_T]: ...
 @hides_internal_frames
 def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[Any]:

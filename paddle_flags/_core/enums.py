@@ -5,7 +5,8 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.types import INT, Unfit, choice_type, made, suggest_name
+from paddle_flags._core.names import suggest_name
+from paddle_flags._core.types import INT, Unfit, choice_type, made
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:

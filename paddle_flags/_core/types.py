@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from paddle_flags._core import lists
 from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.names import suggest_name
 from paddle_flags._core.values import BY_NAME, plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -68,8 +69,7 @@ class Type(Generic[T]):
     ) -> None:
         for function in (parse, format):
             if not callable(function):
-                message = f"Type: {function!r}: expected a function"
-                raise FlagTypeError(message)
+                raise FlagTypeError(f"Type: {function!r}: expected a function")
         if native not in BY_NAME:
             message = f"Type: native {native!r}: expected one of {', '.join(BY_NAME)}"
             raise FlagArgumentError(message)
@@ -106,10 +106,9 @@ class Type(Generic[T]):
             raise self._unfit(error) from error
         kind = BY_NAME[self.native].python
         if not isinstance(native, kind):
-            message = (
+            raise FlagTypeError(
                 f"{self.metavar}: format returned {type(native).__name__}, expected {kind.__name__}"
             )
-            raise FlagTypeError(message)
         return plain(native)
 
     def canonical(self, value: Any) -> Any:
@@ -158,8 +157,7 @@ def made(
         except REJECTIONS:
             result = None
         if result is None:
-            message = f"expected {expected}"
-            raise Unfit(message)
+            raise Unfit(f"expected {expected}")
         return result
 
     type_ = Type(strict, format, native, metavar=metavar, expected=expected, choices=choices)
@@ -206,80 +204,51 @@ def path_type(python: type[os.PathLike[str]]) -> Type[Any]:
 
 # ---- Dates and times ----
 
-_DATE = r"(\d{4})-(\d\d)-(\d\d)"
+_DATE = r"\d{4}-\d\d-\d\d"
 _TIME = (
-    r"(\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,6}))?)?"
-    r" ?(?:([Zz])|([+-])(\d\d)(?::?(\d\d)(?::?(\d\d)(?:\.(\d{6}))?)?)?)?"
+    r"([01]\d|2[0-3]):\d\d(:\d\d(\.\d{1,6})?)?"
+    r" ?([Zz]|[+-]\d\d(:?[0-5]\d(:?[0-5]\d(\.\d{6})?)?)?)?"
 )
-_DATE_ONLY = re.compile(_DATE, re.ASCII)
-_TIME_ONLY = re.compile(_TIME, re.ASCII)
-_DATE_TIME = re.compile(rf"{_DATE}(?:[Tt ]{_TIME})?", re.ASCII)
 
 
-def _zone(groups: tuple[str | None, ...]) -> dt.tzinfo | None:
-    utc, sign, *parts = groups
-    if utc:
-        return dt.UTC
-    if not sign:
-        return None
-    hours, minutes, seconds, micro = (int(part or 0) for part in parts)
-    if minutes > 59 or seconds > 59:
-        raise ValueError
-    offset = dt.timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=micro)
-    return dt.timezone(offset if sign == "+" else -offset)
+def _iso_reader(python: Any, pattern: str) -> Callable[[str], Any]:
+    """Return what reads the usual ones of the forms that `fromisoformat` takes."""
+    form = re.compile(pattern, re.ASCII)
 
+    def read(text: str) -> Any:
+        plain = re.sub(r" (?=[Zz+-])", "", text).upper()  # "12:30 +01:00", as databases write it
+        return python.fromisoformat(plain) if form.fullmatch(text) else None
 
-def _clock(groups: tuple[str | None, ...]) -> dt.time:
-    parts, zone = groups[:3], groups[4:]
-    hour, minute, second = (int(part or 0) for part in parts)
-    return dt.time(hour, minute, second, int((groups[3] or "").ljust(6, "0")), _zone(zone))
-
-
-def _date(text: str) -> dt.date | None:
-    found = _DATE_ONLY.fullmatch(text)
-    return dt.date(*map(int, found.groups())) if found else None
-
-
-def _time(text: str) -> dt.time | None:
-    found = _TIME_ONLY.fullmatch(text)
-    return _clock(found.groups()) if found else None
-
-
-def _date_time(text: str) -> dt.datetime | None:
-    found = _DATE_TIME.fullmatch(text)
-    if not found:
-        return None
-    year, month, day = map(int, found.groups()[:3])
-    return dt.datetime.combine(dt.date(year, month, day), _clock(found.groups()[3:]))
+    return read
 
 
 def _date_text(value: dt.date) -> str:
     if isinstance(value, dt.datetime):
-        message = "expected a date, not a datetime, whose time would be lost"
-        raise Unfit(message)
+        raise Unfit("expected a date, not a datetime, whose time would be lost")
     return value.isoformat()
 
 
 def _time_text(value: dt.time) -> str:
     if value.tzinfo and value.utcoffset() is None:
-        message = "expected a time whose zone has one offset on all dates"
-        raise Unfit(message)
+        raise Unfit("expected a time whose zone has one offset on all dates")
     return value.isoformat()
 
 
 DATE_TIME = made(
-    dt.datetime, _date_time, dt.datetime.isoformat, "DATETIME",
+    dt.datetime,
+    _iso_reader(dt.datetime, f"{_DATE}([Tt ]{_TIME})?"),
+    dt.datetime.isoformat,
+    "DATETIME",
     "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
-)  # fmt: skip
-DATE = made(dt.date, _date, _date_text, "DATE", "a date, as in 2026-01-31")
-TIME = made(dt.time, _time, _time_text, "TIME", "a time, as in 12:30")
+)
+DATE = made(dt.date, _iso_reader(dt.date, _DATE), _date_text, "DATE", "a date, as in 2026-01-31")
+TIME = made(dt.time, _iso_reader(dt.time, _TIME), _time_text, "TIME", "a time, as in 12:30")
 
 
 def _seconds(value: dt.timedelta) -> float:
     seconds = value.total_seconds()
     if _duration(seconds) != value:
-        message = "expected a duration whose microseconds a double of seconds can hold"
-        raise Unfit(message)
+        raise Unfit("expected a duration whose microseconds a double of seconds can hold")
     return seconds
 
 
@@ -301,15 +270,6 @@ DURATION.unit = "seconds"
 # ---- One of several ----
 
 
-def suggest_name(text: str, names: Iterable[str]) -> str:
-    """Return a question for the name that may be meant, or ""."""
-    import difflib
-
-    by_fold = {name.casefold(): name for name in names}
-    found = difflib.get_close_matches(text.casefold()[:100], by_fold, 1)
-    return f"; did you mean '{by_fold[found[0]]}'?" if found else ""
-
-
 def _listed(names: Iterable[str]) -> str:
     text = ""
     for name in names:
@@ -325,8 +285,7 @@ def _folded(texts: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, A
         if text in choices or text.casefold() not in folded:
             other = folded.setdefault(text.casefold(), value)
             if other != value and text in choices:
-                message = f"choices {text!r} and others differ only in case"
-                raise FlagArgumentError(message)
+                raise FlagArgumentError(f"choices {text!r} and others differ only in case")
     return folded
 
 
@@ -348,8 +307,7 @@ def choice_type(
             return texts[text]
         if not case_sensitive and text.casefold() in folded:
             return folded[text.casefold()]
-        message = f"expected {expected}{suggest_name(text, choices)}"
-        raise Unfit(message)
+        raise Unfit(f"expected {expected}{suggest_name(text, choices)}")
 
     names = [(value, name) for name, value in choices.items()]
 
@@ -359,8 +317,7 @@ def choice_type(
                 return name
         if isinstance(value, str):  # read as on a command line
             return name_of(parse(str.__str__(value)))
-        message = f"expected {expected}"
-        raise Unfit(message)
+        raise Unfit(f"expected {expected}")
 
     shown = () if any("|" in name or not name for name in choices) else choices
     made_type: Type[Any] = Type(parse, name_of, choices=shown, expected=expected)

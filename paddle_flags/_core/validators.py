@@ -83,7 +83,7 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     `parse` and `check("values")` if too few flags are given.
     """
     if rule not in list(_LEAST):  # a list, which is no key, is refused too
-        from paddle_flags._core.types import suggest_name
+        from paddle_flags._core.names import suggest_name
 
         message = f"rule: {quote_value(rule)}: expected {', '.join(map(repr, _LEAST))}"
         raise FlagArgumentError(message + suggest_name(str(rule), _LEAST))

@@ -6,6 +6,7 @@ is. A value is stored once, in our registry; absl's flags have the Python object
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from contextlib import suppress
@@ -152,9 +153,9 @@ class Bridge(DefinitionListener):
             if flag.name not in self._links:
                 self._add_flag_to_absl(flag)
 
-    def add_to_absl(self, name: str) -> None:
-        """Add the flag of ours of this name to absl, if there is one."""
-        if name in FLAGS and not name.startswith("__"):
+    def find(self, name: str) -> None:
+        """Let absl have the flag of ours of this name, if there is one."""
+        if name not in self._flags() and name in FLAGS and not name.startswith("__"):
             flag = FLAGS[name]
             if flag.name not in self._links:
                 self._add_flag_to_absl(flag)
@@ -363,33 +364,46 @@ class _Redacting:
         return str(self._validator.print_flags_with_values(shown))
 
 
+_ABOUT_ONE = ("__getattr__", "__getitem__", "__contains__", "set_default")
+_ABOUT_ALL = (
+    *("__len__", "__dir__", "flag_values_dict", "get_help", "get_flags_for_module"),
+    "write_help_in_xml_format",
+)
+
+
+def _finding(method: Any, bridge: Bridge) -> Any:
+    """Return a method about one flag, before which absl gets ours of that name."""
+
+    @functools.wraps(method)
+    def call(values: Any, name: str, *arguments: Any) -> Any:
+        bridge.find(name)
+        return method(values, name, *arguments)
+
+    return call
+
+
+def _syncing(method: Any, bridge: Bridge) -> Any:
+    """Return a method about all flags, before which absl gets all of ours."""
+
+    @functools.wraps(method)
+    def call(*arguments: Any, **named: Any) -> Any:
+        bridge.sync_to_absl()
+        return method(*arguments, **named)
+
+    return call
+
+
 def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods
     """Return the class of FlagValues that a bridge has been added to."""
 
     class Values(kind):  # type: ignore[misc]
         """absl's FlagValues with our flags."""
 
-        def _find(self, name: str) -> None:
-            if name not in self.__dict__["__flags"]:
-                bridge.add_to_absl(name)
-
-        def __getattr__(self, name: str) -> Any:
-            self._find(name)
-            return super().__getattr__(name)
-
-        def __getitem__(self, name: str) -> Any:
-            self._find(name)
-            return super().__getitem__(name)
-
-        def __contains__(self, name: str) -> bool:
-            self._find(name)
-            return bool(super().__contains__(name))
-
         def __setitem__(self, name: str, flag: Any) -> None:
             if not isinstance(name, str) or not isinstance(flag, flags.Flag):
                 super().__setitem__(name, flag)  # which raises
                 return
-            self._find(name)
+            bridge.find(name)
             before = self.__dict__["__flags"].get(flag.name)
             if isinstance(getattr(before, "link", None), OurLink):
                 ours = before.link.ours
@@ -414,40 +428,12 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
 
         def _set_attributes(self, **attributes: Any) -> None:
             for name in attributes:
-                self._find(name)
+                bridge.find(name)
             super()._set_attributes(**attributes)
-
-        def set_default(self, name: str, value: Any) -> None:
-            self._find(name)
-            super().set_default(name, value)
 
         def __iter__(self) -> Iterator[str]:
             bridge.sync_to_absl()
             return iter(list(super().__iter__()))
-
-        def __len__(self) -> int:
-            bridge.sync_to_absl()
-            return int(super().__len__())
-
-        def __dir__(self) -> list[str]:
-            bridge.sync_to_absl()
-            return list(super().__dir__())
-
-        def flag_values_dict(self) -> dict[str, Any]:
-            bridge.sync_to_absl()
-            return dict(super().flag_values_dict())
-
-        def get_help(self, prefix: str = "", include_special_flags: bool = True) -> str:
-            bridge.sync_to_absl()
-            return str(super().get_help(prefix, include_special_flags))
-
-        def get_flags_for_module(self, module: Any) -> list[Any]:
-            bridge.sync_to_absl()
-            return list(super().get_flags_for_module(module))
-
-        def write_help_in_xml_format(self, outfile: Any = None) -> None:
-            bridge.sync_to_absl()
-            super().write_help_in_xml_format(outfile)
 
         def flags_into_string(self) -> str:
             bridge.sync_to_absl()
@@ -473,6 +459,10 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             made.__dict__.update(copy.deepcopy(self.__dict__, memo))
             return made
 
+    for name in _ABOUT_ONE:
+        setattr(Values, name, _finding(getattr(kind, name), bridge))
+    for name in _ABOUT_ALL:
+        setattr(Values, name, _syncing(getattr(kind, name), bridge))
     Values.__name__, Values.__qualname__ = kind.__name__, kind.__qualname__
     Values.__module__ = kind.__module__
     Values.bridge = bridge

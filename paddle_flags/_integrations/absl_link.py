@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from absl import flags
 
 from paddle_flags._integrations.absl_validators import Watch, state
 from paddle_flags._integrations.absl_values import SharedList, verify
-from paddle_flags._integrations.texts import set_texts
+from paddle_flags._integrations.line import set_texts
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import (
     REDACTED,
@@ -53,8 +54,7 @@ class Link:
 
     def join(self) -> None:
         """Let absl's flag use the value of ours."""
-        members = {name: vars(Bridged)[name] for name in _MEMBERS}
-        members.update(link=self, __module__=self.kind.__module__)
+        members = {**_MEMBERS, "link": self, "__module__": self.kind.__module__}
         # One base, as Python changes the class of an object only among classes of one layout.
         self.theirs.__class__ = type(self.kind.__name__, (self.kind,), members)
         for validator in self.theirs.validators:
@@ -108,7 +108,7 @@ class Link:
     def set(self, value: Any) -> None:
         """Set both values."""
         if self.given is None:
-            with _RaisesAbslErrors():
+            with raises_absl_errors():
                 self._assign(value)
             self._seen = self.ours.value
         self._store(value)
@@ -163,14 +163,14 @@ class Link:
         It sets no value again that is the same as before.
         """
         if not self.theirs.__dict__["present"] and self.ours.source == "argv" and self.alone:
-            with _RaisesAbslErrors():
+            with raises_absl_errors():
                 self._restore(self.ours.value)
 
     def repin(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
-            with _RaisesAbslErrors():
+            with raises_absl_errors():
                 assign_values({self.ours: value}, _where())
             self.forget()
 
@@ -188,7 +188,7 @@ class Link:
 
     def reset(self) -> None:
         """Drop all values but the default."""
-        with suppress(flags.IllegalFlagValueError), _RaisesAbslErrors():
+        with suppress(flags.IllegalFlagValueError), raises_absl_errors():
             self.ours.reset()
         self.forget()
 
@@ -224,20 +224,16 @@ def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
     return flag.type, flag.items, flag.module, flag.file, flag.line
 
 
-class _RaisesAbslErrors:
-    """absl sets a value: what our registry refuses is an error of absl's."""
-
-    def __enter__(self) -> None:
-        self._before = state.inside
-        state.inside = True
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        state.inside = self._before
-        if isinstance(error, FlagError):
-            raise flags.IllegalFlagValueError(str(error)) from error
-
-
-raises_absl_errors = _RaisesAbslErrors
+@contextmanager
+def raises_absl_errors() -> Iterator[None]:
+    """While absl sets a value, what our registry refuses is an error of absl's."""
+    before, state.inside = state.inside, True
+    try:
+        yield
+    except FlagError as error:
+        raise flags.IllegalFlagValueError(str(error)) from error
+    finally:
+        state.inside = before
 
 
 def absl_caller() -> FrameType:
@@ -275,9 +271,9 @@ class TheirLink(Link):
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, as absl's parser reads it."""
-        if not reading(self):
+        if not is_reading(self):
             self._remember()
-            with _FromArgv():
+            with _from_argv():
                 parse(argument)
                 self.set(self.get())  # a list may have grown in place
             self.alone = True
@@ -296,7 +292,7 @@ class TheirLink(Link):
     def set_default(self) -> None:
         """Give our flag the default that absl's has now."""
         self._default = self.to_ours(self.theirs.default)
-        with _RaisesAbslErrors():
+        with raises_absl_errors():
             self.ours.set_default(self._default)
         self.forget()
 
@@ -312,26 +308,23 @@ class OurLink(Link):
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, which our registry reads."""
-        if reading(self):
+        if is_reading(self):
             self.given = [*(self.given or ()), argument]
             self.theirs.__dict__["_value"] = argument
         else:
             self._remember()
-            with _FromArgv(), _RaisesAbslErrors():
-                self._set_text(argument)
+            with _from_argv(), raises_absl_errors():
+                if isinstance(argument, str):
+                    set_texts([(self.ours.name, argument)])
+                else:
+                    self.set(argument)
             self.alone = True
             self.forget()
         self.theirs.__dict__["present"] += 1
 
-    def _set_text(self, argument: Any) -> None:
-        if not isinstance(argument, str):
-            self.set(argument)
-            return
-        set_texts([(self.ours.name, argument)])
-
     def set_default(self, value: Any) -> None:
         """Give our flag another default."""
-        with _RaisesAbslErrors():
+        with raises_absl_errors():
             if isinstance(value, str) and self.ours.type != "string":
                 err = new_error()
                 check_call(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
@@ -340,24 +333,24 @@ class OurLink(Link):
         self.forget()
 
 
-class _FromArgv:
+@contextmanager
+def _from_argv() -> Iterator[None]:
     """What absl parses outside of a command line comes from one all the same."""
-
-    def __enter__(self) -> None:
-        state.source = lib.PD_SOURCE_ARGV
-
-    def __exit__(self, *exception: object) -> None:
+    state.source = lib.PD_SOURCE_ARGV
+    try:
+        yield
+    finally:
         state.source = lib.PD_SOURCE_RUNTIME
 
 
-def reading(link: Link) -> bool:
+def is_reading(link: Link) -> bool:
     """Return whether the FlagValues of a link are reading a command line."""
     return bool(type(link.values).bridge.reading)
 
 
-def _counting(link: Link) -> bool:
+def _is_counting(link: Link) -> bool:
     """Return whether absl is counting what it parses."""
-    return reading(link) or bool(state.source == lib.PD_SOURCE_ARGV)
+    return is_reading(link) or bool(state.source == lib.PD_SOURCE_ARGV)
 
 
 # ---- absl's flags ----
@@ -390,7 +383,7 @@ class Bridged:
     def present(self) -> int:
         """How often the command line has given the flag; 1 if a variable or a file gives it."""
         given = self.link.ours.source in ("argv", "environment", "file", "fleet")
-        return self.__dict__["present"] or int(given and not _counting(self.link))
+        return self.__dict__["present"] or int(given and not _is_counting(self.link))
 
     @present.setter
     def present(self, count: int) -> None:
@@ -479,16 +472,8 @@ class Bridged:
         return made
 
 
-_MEMBERS = (
-    "__setattr__",
-    "value",
-    "present",
-    "using_default_value",
-    "validators",
-    "parse",
-    "serialize",
-    "_create_xml_dom_element",
-    "unparse",
-    "_set_default",
-    "__deepcopy__",
-)
+_MEMBERS = {
+    name: member
+    for name, member in vars(Bridged).items()
+    if isinstance(member, (FunctionType, property))
+}

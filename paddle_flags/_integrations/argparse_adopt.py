@@ -11,7 +11,7 @@ from paddle_flags import FLAGS, add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     bridge_of,
-    mark_adopted,
+    note_option_flag,
     sub_parsers_left_out,
 )
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
@@ -26,29 +26,19 @@ if TYPE_CHECKING:
     from paddle_flags._integrations.line import Inputs
 
 
-def _classes() -> dict[type, str]:
-    """Return the names of argparse's own actions, whose classes are private."""
-    parser = argparse.ArgumentParser(add_help=False)
-    made: dict[type, str] = {}
-    for name, known in _ACTIONS.items():
-        made[type(parser.add_argument(f"--{name}", action=name, **known))] = name
-    made[argparse.BooleanOptionalAction] = "boolean_optional"
-    return made
-
-
-_ACTIONS: dict[str, dict[str, Any]] = {
-    "store": {},
-    "store_const": {"const": 1},
-    "store_true": {},
-    "store_false": {},
-    "append": {},
-    "append_const": {"const": 1},
-    "extend": {},
-    "count": {},
-    "help": {},
-    "version": {"version": "1"},
+_KINDS: dict[type[argparse.Action], str] = {
+    argparse._StoreAction: "store",
+    argparse._StoreConstAction: "store_const",
+    argparse._StoreTrueAction: "store_true",
+    argparse._StoreFalseAction: "store_false",
+    argparse._AppendAction: "append",
+    argparse._AppendConstAction: "append_const",
+    argparse._ExtendAction: "extend",
+    argparse._CountAction: "count",
+    argparse._HelpAction: "help",
+    argparse._VersionAction: "version",
+    argparse.BooleanOptionalAction: "boolean_optional",
 }
-_KINDS = _classes()
 _SWITCHES = {"store_true", "store_false", "boolean_optional"}
 _LISTS = {"append", "append_const", "extend"}
 _PLAIN: dict[Any, str] = {None: "string", str: "string", int: "int64", float: "double"}
@@ -89,7 +79,7 @@ class _Typed:
         return _Pair(text, self._convert(text))
 
 
-class Adopted:
+class OptionFlag:
     """A flag that stands for a dest of a parser."""
 
     def __init__(
@@ -107,6 +97,8 @@ class Adopted:
         self.spellings = [each for action in actions for each in action.option_strings]
         self.required = [action for action in actions if action.required]
         self._types: list[Any] = [action.type for action in actions]
+        self._type: Any = next((kind for kind in self._types if kind is not None), None)
+        self._type_name = getattr(self._type, "__name__", repr(self._type))
         self._default = self._value(self._plain_default())
         self.flag: Flag[Any]
 
@@ -118,7 +110,7 @@ class Adopted:
         if self._kind == "count":
             lowest = 0
         known: dict[str, Any] = {
-            "items": self._flag_item() if self._kind == "list" else None,
+            "items": self._item.replace("custom", "string") if self._kind == "list" else None,
             "min": lowest,
             "max": highest,
             "choices": choices,
@@ -141,14 +133,11 @@ class Adopted:
         self._add_checks(check)
 
     @property
-    def stands(self) -> bool:
+    def is_current(self) -> bool:
         """Whether the flag is still the one that was defined for the options."""
         with suppress(UndefinedFlagError):
             return _meaning(self.flag) == self._meaning
         return False
-
-    def _flag_item(self) -> str:
-        return "string" if self._custom else self._item
 
     def _aliases(self) -> list[str]:
         """Return the other long names; those of options that store a constant mean more."""
@@ -186,18 +175,13 @@ class Adopted:
     def _value(self, value: Any) -> Any:
         """Return a value of the namespace as one of the flag; None, as nothing."""
         if value is None or value is argparse.SUPPRESS:
-            return {"bool": False, "list": (), "count": 0}.get(self._kind) or self._empty()
+            return {"bool": False, "list": ()}.get(self._kind, _EMPTY.get(self._item, ""))
         if self._kind == "bool":
             return bool(value)
         if self._kind == "list":
             several = value if isinstance(value, (list, tuple)) else [value]
             return tuple(self._scalar(each) for each in several)
         return self._scalar(value)
-
-    def _empty(self) -> Any:
-        if self._kind in ("bool", "list"):
-            return False if self._kind == "bool" else ()
-        return _EMPTY.get(self._item, "")
 
     def _scalar(self, value: Any) -> Any:
         if isinstance(value, _Pair):
@@ -217,13 +201,9 @@ class Adopted:
         texts = [str(member), str(member.value), member.name]
         for text in texts:
             with suppress(ValueError, TypeError, KeyError, argparse.ArgumentTypeError):
-                if self._made_by_type(text) is member:
+                if self._type(text) is member:
                     return text
         return texts[0]
-
-    def _made_by_type(self, text: str) -> Any:
-        convert: Any = next(kind for kind in self._types if kind is not None)
-        return convert(text)
 
     def _limits(self) -> tuple[Any, Any, list[Any], Callable[[Any], None] | None]:
         """Return range and choices, or a function that checks what those cannot say."""
@@ -247,8 +227,7 @@ class Adopted:
         def check(value: Any) -> None:
             for each in value if self._kind == "list" else [value]:
                 if format_argument(each) not in texts:
-                    message = f"expected one of {', '.join(texts)}"
-                    raise ValueError(message)
+                    raise ValueError(f"expected one of {', '.join(texts)}")
 
         return None, None, [], check
 
@@ -285,18 +264,15 @@ class Adopted:
     def _convert(self, value: Any) -> Any:
         if not self._custom:
             return value
-        convert = next(kind for kind in self._types if kind is not None)
         try:
-            made = self._made_by_type(value)
+            made = self._type(value)
         except argparse.ArgumentTypeError as error:
             raise ValueError(str(error)) from None
         except (TypeError, ValueError):
-            message = f"expected a value for {getattr(convert, '__name__', repr(convert))}()"
-            raise ValueError(message) from None
+            raise ValueError(f"expected a value for {self._type_name}()") from None
         choices = self._first.choices
         if choices is not None and made not in choices:
-            message = f"expected one of {', '.join(map(str, choices))}"
-            raise ValueError(message)
+            raise ValueError(f"expected one of {', '.join(map(str, choices))}")
         return made
 
     # ---- a command line: begin, end, given, fill ----
@@ -346,13 +322,11 @@ class Adopted:
         default = self._parser.get_default(self.dest)
         if default is argparse.SUPPRESS:
             return
-        convert = next((kind for kind in self._types if kind is not None), None)
-        if isinstance(default, str) and convert is not None:
+        if isinstance(default, str) and self._type is not None:
             try:
-                default = convert(default)
+                default = self._type(default)
             except (TypeError, ValueError, argparse.ArgumentTypeError):
-                name = getattr(convert, "__name__", repr(convert))
-                message = f"invalid {name} value: {default!r}"
+                message = f"invalid {self._type_name} value: {default!r}"
                 raise argparse.ArgumentError(self._first, message) from None
         setattr(result, self.dest, default)
 
@@ -369,11 +343,9 @@ def _without_pairs(value: Any) -> Any:
 
 def _check_count(value: Sequence[Any], count: int | str | None) -> None:
     if isinstance(count, int) and len(value) != count:
-        message = f"expected {count} items"
-        raise ValueError(message)
+        raise ValueError(f"expected {count} items")
     if count == "+" and not value:
-        message = "expected one item or more"
-        raise ValueError(message)
+        raise ValueError("expected one item or more")
 
 
 def _kind(actions: list[argparse.Action]) -> str:
@@ -381,8 +353,7 @@ def _kind(actions: list[argparse.Action]) -> str:
     kinds = {_KINDS.get(type(action), "") for action in actions}
     if "" in kinds:
         action = next(each for each in actions if type(each) not in _KINDS)
-        message = f"has an action of the program's own, {type(action).__name__}"
-        raise _Unfit(message)
+        raise _Unfit(f"has an action of the program's own, {type(action).__name__}")
     if kinds <= _SWITCHES:
         return "bool"
     if kinds == {"count"}:
@@ -392,15 +363,13 @@ def _kind(actions: list[argparse.Action]) -> str:
         if "append" in kinds and any(
             _KINDS[type(action)] == "append" and action.nargs is not None for action in actions
         ):
-            message = "appends lists to a list"
-            raise _Unfit(message)
+            raise _Unfit("appends lists to a list")
         return "list"
     if kinds <= {"store", "store_const"} and lists in (set(), {False}):
         return "scalar"
     if kinds == {"store"} and lists == {True}:
         if any(action.nargs in ("A...", "...", "==SUPPRESS==") for action in actions):
-            message = "takes the rest of the command line"
-            raise _Unfit(message)
+            raise _Unfit("takes the rest of the command line")
         return "list"
     message = f"shares {actions[0].dest!r} with options of other kinds: {', '.join(sorted(kinds))}"
     raise _Unfit(message)
@@ -423,8 +392,7 @@ def _item(actions: list[argparse.Action], kind: str) -> str:
     found = (items or consts) if items != {"custom"} else {"custom"}
     if len(found) == 1 and "object" not in found and (consts <= found or not consts):
         return found.pop()
-    message = "has constants that are not values of its type"
-    raise _Unfit(message)
+    raise _Unfit("has constants that are not values of its type")
 
 
 # ---- all options of a parser ----
@@ -450,7 +418,7 @@ def _categories(parser: argparse.ArgumentParser) -> dict[str, str]:
     }
 
 
-def _add_groups(parser: argparse.ArgumentParser, made: dict[str, Adopted]) -> None:
+def _add_groups(parser: argparse.ArgumentParser, made: dict[str, OptionFlag]) -> None:
     """Make mutually exclusive groups rules of the registry."""
     for group in parser._mutually_exclusive_groups:
         dests = {action.dest for action in group._group_actions}
@@ -473,20 +441,20 @@ def adopt(
     bridge.inputs.update(inputs)
     categories = _categories(parser)
     left_out: dict[str, str] = {}
-    made: dict[str, Adopted] = {}
+    made: dict[str, OptionFlag] = {}
     for dest, actions in _by_dest(parser).items():
-        if dest in bridge.adopted or bridge.is_own(actions[0]):
+        if dest in bridge.option_flags or bridge.is_own(actions[0]):
             continue
         adopted = None
         try:
-            adopted = Adopted(parser, actions, namespace)
+            adopted = OptionFlag(parser, actions, namespace)
             adopted.define(frame, categories.get(dest, ""), replace=replace)
         except (_Unfit, FlagError) as error:
             if isinstance(error, FlagConflictError) and adopted and adopted.name in FLAGS:
                 raise
             left_out[dest] = str(error)
             continue
-        made[dest] = bridge.adopted[dest] = adopted
-        mark_adopted(adopted)
+        made[dest] = bridge.option_flags[dest] = adopted
+        note_option_flag(adopted)
     _add_groups(parser, made)
     return {**left_out, **sub_parsers_left_out(parser)}

@@ -25,7 +25,7 @@ from paddle_flags.extend import normalize_name
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from paddle_flags._integrations.argparse_adopt import Adopted
+    from paddle_flags._integrations.argparse_adopt import OptionFlag
     from paddle_flags._integrations.options import Only
 
     Parsed = tuple[Any, list[str]]
@@ -48,28 +48,27 @@ class _FlagAction(argparse.Action):
     ) -> None:
         spelling = option_string or self.option_strings[0]
         value = None if self.option.is_bool or self.option.counts else values
-        if _reading is None:
-            message = (
+        if _open_line is None:
+            raise FlagArgumentError(
                 f"{spelling}: add_options was called with a parent of this parser;"
                 " expected a call with the parser that reads the command line"
             )
-            raise FlagArgumentError(message)
-        _reading.add_option(self.option.flag.name, spelling, self.option.text(spelling, value))
+        _open_line.add_option(self.option.flag.name, spelling, self.option.text(spelling, value))
 
 
-def _shown(option: Option) -> str:
+def _help_of(option: Option) -> str:
     return argparse.SUPPRESS if option.hidden else option.help.replace("%", "%%")
 
 
-class _Reading:
+class _OpenLine(Line):
     """A command line that is being read, by a parser and perhaps its sub-parsers."""
 
     def __init__(self, args: list[str]) -> None:
+        super().__init__(len(args))
         self._args = args
-        self._line = Line(len(args))
         self._at = -1  # the token that was added last
         self.bridges: list[Bridge] = []
-        self.adopted: list[tuple[Adopted, Overlay]] = []
+        self.option_flags: list[tuple[OptionFlag, Overlay]] = []
 
     def begin_parser(self, bridge: Bridge, args: list[str]) -> None:
         """Go on with a parser, which reads the last of the tokens."""
@@ -84,7 +83,7 @@ class _Reading:
         at = find_token(self._args, self._at + 1, spelling)
         if at is None and self._at >= 0:
             at = self._at  # one token with several letters
-        self._line.add(name, text, at)
+        self.add(name, text, at)
         if at is not None:
             self._at = at
 
@@ -92,7 +91,7 @@ class _Reading:
         """Add a value whose option argparse read earlier."""
         found = [find_token(self._args[::-1], 0, each) for each in spellings]
         behind = [each for each in found if each is not None]
-        self._line.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
+        self.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
 
     def split_pending(self, rest: list[str]) -> list[str]:
         """Add the tokens that may be flags defined later; return the others."""
@@ -100,23 +99,14 @@ class _Reading:
         others = []
         for token in rest[:end]:
             if token.startswith("--"):
-                self._line.add_token(token, find_token(self._args, 0, token.partition("=")[0]))
+                self.add_token(token, find_token(self._args, 0, token.partition("=")[0]))
             else:
                 others.append(token)
         return others + rest[end:]
 
-    @property
-    def names(self) -> set[str]:
-        """Those of the flags whose values were added."""
-        return self._line.names
-
-    def read(self, inputs: Inputs, former: list[str], *, allow_pending: bool) -> None:
-        """Set the flags, and drop values of the line before; raise FlagParseError."""
-        self._line.read(inputs, former=former, allow_pending=allow_pending)
-
 
 _lock = threading.RLock()  # held while a parser with a bridge reads: types of actions are replaced
-_reading: _Reading | None = None
+_open_line: _OpenLine | None = None
 
 
 class Bridge:
@@ -125,7 +115,7 @@ class Bridge:
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser = parser
         self.inputs = Inputs()
-        self.adopted: dict[str, Adopted] = {}  # by dest
+        self.option_flags: dict[str, OptionFlag] = {}  # by dest
         self._allow_pending = False
         self._added: dict[str, Option] = {}
         self._whole = False  # argparse refuses what will be left of the command line
@@ -186,7 +176,7 @@ class Bridge:
         for action in self._actions_of(name):
             action.option, action.metavar = option, option.metavar or None
             if option.name in action.option_strings:
-                action.help = _shown(option)
+                action.help = _help_of(option)
         return False
 
     def _actions_of(self, name: str) -> list[_FlagAction]:
@@ -202,17 +192,16 @@ class Bridge:
             action.container._remove_action(action)  # type: ignore[attr-defined]
 
     def _add_option(self, group: Any, option: Option) -> None:
-        shown = _shown(option)
+        shown = _help_of(option)
         for letter in option.letters:
             if self._try_to_add(group, option, [letter, option.name, option.no], shown):
                 break
         else:
             if not self._try_to_add(group, option, [option.name, option.no], shown):
-                message = (
+                raise FlagConflictError(
                     f"--{option.flag.name}: the parser already has this option;"
                     " expected another name for one of them, or `only` without this flag"
                 )
-                raise FlagConflictError(message)
         for spelling in (*option.others, *option.other_denials):
             self._try_to_add(group, option, [spelling], argparse.SUPPRESS)
 
@@ -263,32 +252,32 @@ class Bridge:
         return read
 
     def _read(self, parse: Parse, args: Any, namespace: Any) -> Parsed:
-        global _reading  # under the lock
+        global _open_line  # under the lock
         tokens = args.split() if isinstance(args, str) else list(args)  # text, for ConfigArgParse
-        if _reading is not None:  # a sub-parser: the parser that called it sets the flags
+        if _open_line is not None:  # a sub-parser: the parser that called it sets the flags
             return self._read_part(parse, tokens, namespace)
-        _reading = _Reading(tokens)
+        _open_line = _OpenLine(tokens)
         whole, self._whole = self._whole, False
         continues = last_line.continues(args, namespace)
         try:
             result, rest = self._read_part(parse, tokens, namespace)
-            self._add_adopted(_reading)
-            if any(bridge._allow_pending for bridge in _reading.bridges):
-                rest = _reading.split_pending(rest)
-                self._pending |= _reading.names
+            self._add_option_flags(_open_line)
+            if any(bridge._allow_pending for bridge in _open_line.bridges):
+                rest = _open_line.split_pending(rest)
+                self._pending |= _open_line.names
             if rest and whole:  # which argparse refuses now
                 return result, rest
-            former = set() if continues else self._names() - _reading.names
-            self._finish(_reading, result, last_line.former(former))
+            former = set() if continues else self._names() - _open_line.names
+            self._finish(_open_line, result, last_line.former(former))
             last_line.forget(former)
-            last_line.remember(_reading.names, rest, result)
+            last_line.remember(_open_line.names, rest, result)
         finally:
-            _reading = None
+            _open_line = None
         return result, rest
 
     def _names(self) -> set[str]:
         """Return the names that this parser and its sub-parsers may set."""
-        names = {*self._added, *self._pending, *(each.name for each in self.adopted.values())}
+        names = {*self._added, *self._pending, *(each.name for each in self.option_flags.values())}
         names = set(map(normalize_name, names))
         for sub in sub_parsers(self.parser).values():
             bridge = _found(sub)
@@ -296,16 +285,16 @@ class Bridge:
         return names
 
     def _read_part(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
-        assert _reading is not None
-        if self in _reading.bridges:  # parse_known_intermixed_args calls parse_known_args
+        assert _open_line is not None
+        if self in _open_line.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)
-        _reading.begin_parser(self, args)
+        _open_line.begin_parser(self, args)
         self._renew()
         namespace = argparse.Namespace() if namespace is None else namespace
-        adopted = [each for each in self.adopted.values() if each.stands]
+        adopted = [each for each in self.option_flags.values() if each.is_current]
         starts = {each.dest: each.begin(namespace) for each in adopted}
         overlay = Overlay(namespace, starts)
-        _reading.adopted += [(each, overlay) for each in adopted]
+        _open_line.option_flags += [(each, overlay) for each in adopted]
         try:
             result, rest = parse(args, overlay if adopted else namespace)
         finally:
@@ -314,22 +303,22 @@ class Bridge:
         return namespace_below(result), rest
 
     @staticmethod
-    def _add_adopted(reading: _Reading) -> None:
-        """Take the values of the options that are flags."""
-        for each, overlay in reading.adopted:
+    def _add_option_flags(line: _OpenLine) -> None:
+        """Add the values of the options that are flags."""
+        for each, overlay in line.option_flags:
             text = each.given(overlay)
             if text is not None:
-                reading.add_value(each.flag.name, each.spellings, text)
+                line.add_value(each.flag.name, each.spellings, text)
 
-    def _finish(self, reading: _Reading, result: Any, former: list[str]) -> None:
+    def _finish(self, line: _OpenLine, result: Any, former: list[str]) -> None:
         """Set the flags, and let the result show the values that they have then."""
         inputs = Inputs()
-        for bridge in reading.bridges:
+        for bridge in line.bridges:
             inputs.update(bridge.inputs)
-        pending = any(bridge._allow_pending for bridge in reading.bridges)
+        pending = any(bridge._allow_pending for bridge in line.bridges)
         try:
-            reading.read(inputs, former, allow_pending=pending)
-            for each, overlay in reading.adopted:
+            line.read(inputs, former=former, allow_pending=pending)
+            for each, overlay in line.option_flags:
                 each.fill(overlay, result)
         except (FlagParseError, argparse.ArgumentError) as error:
             self._fail(error)
@@ -344,7 +333,7 @@ class Bridge:
     def _formatter(self, show: Callable[[], str]) -> Callable[[], str]:
         def text() -> str:
             self._renew()
-            marked = [action for each in self.adopted.values() for action in each.required]
+            marked = [action for each in self.option_flags.values() for action in each.required]
             before = [action.required for action in marked]
             for action in marked:
                 action.required = True
@@ -406,19 +395,19 @@ def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:
     left_out = {}
     for name, sub in sub_parsers(parser).items():
         bridge = _found(sub)
-        if bridge is None or not bridge.adopted:
+        if bridge is None or not bridge.option_flags:
             left_out[name] = f"is a sub-parser; bridge it as well: bridge(..., namespace={name!r})"
     return left_out
 
 
-_adopted: dict[str, Adopted] = {}
+_option_flags: dict[str, OptionFlag] = {}
 
 
-def mark_adopted(adopted: Adopted) -> None:
+def note_option_flag(adopted: OptionFlag) -> None:
     """Keep `add_options` from adding an option for a flag that comes from an option."""
-    _adopted[adopted.flag.name] = adopted
+    _option_flags[adopted.flag.name] = adopted
 
 
 def _is_option(name: str) -> bool:
     """Return whether a flag stands for an option, and is still defined as it was for that."""
-    return name in _adopted and _adopted[name].stands
+    return name in _option_flags and _option_flags[name].is_current

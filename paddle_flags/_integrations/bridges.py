@@ -15,6 +15,7 @@ from paddle_flags.extend import (
     hides_internal_frames,
     optional_import,
     quote_value,
+    suggest_name,
     to_argument,
 )
 
@@ -138,11 +139,10 @@ def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
 
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
         return _not_a(parser, "typer.main.get_command(app)")
-    message = (
+    return FlagUnsupportedError(
         f"add_options: {quote_value(parser)}: this version of typer does not use click;"
         " read the flags first: app(paddle_flags.parse(known_only=True))"
     )
-    return FlagUnsupportedError(message)
 
 
 def _not_a(found: object, expected: str) -> FlagTypeError:
@@ -232,10 +232,19 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
         _check_keywords(
             "bridge", options, ("namespace", "replace", "config", *ParseOptions.ENVIRONMENT)
         )
-        return _bridge_parser(source, **options)
+        namespace, replace = options.pop("namespace", ""), options.pop("replace", False)
+        inputs = Inputs(**options)
+        to_argument("namespace", namespace)
+        check_bool("replace", replace)
+        from paddle_flags._integrations.argparse_adopt import adopt
+
+        frame = first_user_frame(sys._getframe())
+        return adopt(source, inputs, frame, namespace=namespace, replace=replace)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
         _check_keywords("bridge", options, ("config", *ParseOptions.ENVIRONMENT))
-        return _bridge_absl(source, **options)
+        from paddle_flags._integrations import absl_flags
+
+        return absl_flags.bridge(source, Inputs(**options))
     _check_keywords("bridge", options, ("namespace",))
     from paddle_flags._integrations.libraries import bridge_libraries
 
@@ -246,10 +255,8 @@ def _check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -
     """Raise TypeError for a keyword that the function doesn't have for its argument."""
     for name in given:
         if name not in known:
-            from paddle_flags.extend import suggest_name
-
-            suggestion = suggest_name(name, known)
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{suggestion}")
+            message = f"{function}() got an unexpected keyword argument {name!r}"
+            raise TypeError(message + suggest_name(name, known))
 
 
 def _is_flag_values(source: object) -> bool:
@@ -258,32 +265,3 @@ def _is_flag_values(source: object) -> bool:
     from absl.flags import FlagValues
 
     return isinstance(source, FlagValues)
-
-
-def _bridge_parser(
-    parser: argparse.ArgumentParser,
-    *,
-    namespace: str = "",
-    replace: bool = False,
-    config: Path | Sequence[Path] | None = None,
-    **environment: Unpack[EnvironmentOptions],
-) -> dict[str, str]:
-    inputs = Inputs(config, **environment)
-    to_argument("namespace", namespace)
-    from paddle_flags._integrations.argparse_adopt import adopt
-
-    frame = first_user_frame(sys._getframe())
-    switch = check_bool("replace", replace)
-    return adopt(parser, inputs, frame, namespace=namespace, replace=switch)
-
-
-def _bridge_absl(
-    values: FlagValues,
-    *,
-    config: Path | Sequence[Path] | None = None,
-    **environment: Unpack[EnvironmentOptions],
-) -> dict[str, str]:
-    inputs = Inputs(config, **environment)
-    from paddle_flags._integrations import absl_flags
-
-    return absl_flags.bridge(values, inputs)

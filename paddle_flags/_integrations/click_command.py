@@ -17,9 +17,8 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from paddle_flags import FLAGS
-from paddle_flags._integrations.line import Line, find_token
+from paddle_flags._integrations.line import Line, find_token, set_texts
 from paddle_flags._integrations.options import Option, options, patterns
-from paddle_flags._integrations.texts import set_texts
 from paddle_flags.errors import FlagConflictError, FlagError
 from paddle_flags.extend import check_call, lib, new_error, pop_warnings
 
@@ -81,11 +80,10 @@ class FlagOption(click.Option):
 def _options_for(option: Option, taken: set[str]) -> list[FlagOption]:
     """Return the options for a flag; raise FlagConflictError if its own name is taken."""
     if option.name in taken or (option.no and option.no in taken):
-        message = (
+        raise FlagConflictError(
             f"--{option.flag.name}: the command already has this option;"
             " expected another name for one of them, or names without this flag"
         )
-        raise FlagConflictError(message)
     letters = [letter for letter in option.letters if letter not in taken]
     own = f"{option.name}/{option.no}" if option.no else option.name
     found = [FlagOption(option, [*letters, own], hidden=option.hidden, number=0)]
@@ -111,7 +109,9 @@ def add(command: click.Command, only: Only, inputs: Inputs) -> None:
     members = _options(only)
     renewed = {option.flag.name for option in members}
     params = command.params
-    params[:] = [param for param in params if not _is_old(param, renewed)]
+    old = [each for each in params if isinstance(each, FlagOption)]
+    old = [each for each in old if each.flag in renewed or each.flag not in FLAGS]
+    params[:] = [each for each in params if each not in old]
     params.extend(_made(members, params))
     callback = command.callback
     command.callback = _setting(callback or (lambda **_: None), inputs)
@@ -129,11 +129,6 @@ def decorate(function: Callable[..., Any], only: Only, inputs: Inputs) -> Callab
 
 def _options(only: Only) -> list[Option]:
     return [option for group in options(patterns(only)).values() for option in group]
-
-
-def _is_old(param: Any, renewed: set[str]) -> bool:
-    is_own = isinstance(param, FlagOption)
-    return is_own and (param.flag in renewed or param.flag not in FLAGS)
 
 
 def _made(members: list[Option], params: list[Any]) -> list[FlagOption]:

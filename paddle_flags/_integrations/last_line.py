@@ -42,11 +42,8 @@ def _value_of(name: str) -> FlagEntry | None:
 
 def former(names: set[str]) -> list[str]:
     """Return which of these flags still have the value of the last command line."""
-    return [name for name in names & _values.keys() if name in FLAGS and _is_former(name)]
-
-
-def _is_former(name: str) -> bool:
-    return _value_of(name) == _values[name]
+    known = (name for name in names & _values.keys() if name in FLAGS)
+    return [name for name in known if _value_of(name) == _values[name]]
 
 
 def forget(names: set[str]) -> None:

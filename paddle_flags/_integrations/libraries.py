@@ -63,22 +63,7 @@ class BridgedLibrary:
         self.namespace = ""  # in front of names, with a dot
         self.found = False
         title = LIBRARIES[name].title.partition(",")[0]
-        self._known = joined_libraries.setdefault(name, JoinedLibrary(title))
-
-    @property
-    def title(self) -> str:
-        """The name of the library in messages."""
-        return self._known.title
-
-    @property
-    def joined(self) -> set[str]:
-        """The names here of the flags that have joined."""
-        return self._known.names
-
-    @property
-    def left_out(self) -> dict[str, str]:
-        """The names of the other flags, and the reasons."""
-        return self._known.left_out
+        self.flags = joined_libraries.setdefault(name, JoinedLibrary(title))
 
     def join(self) -> list[str]:
         """Take its flags; return errors about values that were waiting for them."""
@@ -87,26 +72,26 @@ class BridgedLibrary:
         try:
             registries, joined, left_out, rejected = _native().join(self.name, self.namespace)
         except FlagUnsupportedError as error:
-            self._known.left_out = {self.name: str(error)}
+            self.flags.left_out = {self.name: str(error)}
             return []
         self.found |= registries > 0
-        self._known.names.update(joined)
+        self.flags.names.update(joined)
         reasons = {(self.name if name == "*" else name): why for name, why in left_out}
-        self._known.left_out = reasons
+        self.flags.left_out = reasons
         return list(rejected)
 
     def _join_absl(self) -> list[str]:
         if sys.modules.get(LIBRARIES[ABSL_PY].package) is None:
-            self._known.left_out = {}
+            self.flags.left_out = {}
             return []
         try:
             from paddle_flags._integrations import absl_flags
         except (ImportError, AttributeError) as error:  # another module, or not yet imported
-            self._known.left_out = {ABSL_PY: f"absl.flags can't be used: {error}"}
+            self.flags.left_out = {ABSL_PY: f"absl.flags can't be used: {error}"}
             return []
         from paddle_flags._integrations.line import Inputs
 
-        self._known.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
+        self.flags.left_out = absl_flags.bridge(None, Inputs(), lenient=True)
         self.found = True
         return []
 
@@ -136,7 +121,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         refusal._errors = tuple(map(FlagValueError, rejected))
         raise refusal
     raise_deferred()
-    every = (_bridged[name].left_out for name in names or LIBRARIES)
+    every = (_bridged[name].flags.left_out for name in names or LIBRARIES)
     return {name: why for left_out in every for name, why in left_out.items()}
 
 
@@ -181,18 +166,18 @@ def _count_loads() -> int:
 
 
 def _count() -> int:
-    return sum(len(each.joined) for each in _bridged.values())
+    return sum(len(each.flags.names) for each in _bridged.values())
 
 
 def _search_again() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
-    before = [name for each in _bridged.values() for name in each.left_out]
+    before = [name for each in _bridged.values() for name in each.flags.left_out]
     for error in _search(_bridged):
         queue_warning(FlagWarning(error))
     for each in _bridged.values():
-        for name, why in each.left_out.items():
+        for name, why in each.flags.left_out.items():
             if name not in before:
-                message = f"flag '{name}' of {each.title} is left out: {why}"
+                message = f"flag '{name}' of {each.flags.title} is left out: {why}"
                 queue_warning(FlagWarning(message))
 
 
@@ -200,11 +185,10 @@ def _native() -> Any:
     try:
         import paddle_flags._bridges as native
     except ImportError as error:
-        message = (
+        raise FlagUnsupportedError(
             f"bridge: paddle_flags._bridges can't be imported ({error}): it needs libstdc++, and is"
             " only built where a C++ compiler is installed"
-        )
-        raise FlagUnsupportedError(message) from error
+        ) from error
     return native
 
 
@@ -254,11 +238,10 @@ _finder = _Finder()
 
 def _library_of(name: str) -> str:
     if not isinstance(name, str):
-        message = (
+        raise FlagTypeError(
             "bridge: expected names of libraries, or one ArgumentParser or FlagValues alone, not"
             f" {type(name).__name__}"
         )
-        raise FlagTypeError(message)
     known = _OTHER_NAMES.get(name, name)
     if known not in LIBRARIES:
         near = suggest_name(name, [*LIBRARIES, *_OTHER_NAMES])
@@ -284,7 +267,7 @@ def _check_namespace(namespace: str, names: list[str]) -> None:
 
 def _check_found(names: list[str]) -> None:
     missing = [name for name in names if not _bridged[name].found]
-    reasons = {name: _bridged[name].left_out.get(name) for name in missing}
+    reasons = {name: _bridged[name].flags.left_out.get(name) for name in missing}
     for name in missing:
         del _bridged[name], joined_libraries[name]
     for name in missing:
@@ -296,5 +279,4 @@ def _check_found(names: list[str]) -> None:
             f"no flags of {library.title} are in this process: {library.load} first, or call"
             " bridge(), which takes what is loaded later, too"
         )
-        message = f"bridge({name!r}): {why}"
-        raise FlagUnsupportedError(message)
+        raise FlagUnsupportedError(f"bridge({name!r}): {why}")

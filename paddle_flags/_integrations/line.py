@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, cast
 from paddle_flags import FLAGS
 from paddle_flags.extend import (
     ParseOptions,
+    check_call,
+    ffi,
     format_argument,
     iter_flag_tokens,
+    lib,
+    new_error,
     normalize_name,
     read_argv,
+    to_bytes,
 )
 
 if TYPE_CHECKING:
@@ -77,6 +82,19 @@ class Line:
         )
         options.former = [FLAGS[name].handle for name in former]
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
+
+
+def set_texts(texts: Sequence[tuple[str, str]]) -> None:
+    """Set flags by name, all or none, with the source of a line of which a part was read."""
+    if not texts:
+        return
+    kept = [ffi.new("char[]", to_bytes(text)) for _, text in texts]
+    items = ffi.new("pd_assignment[]", len(texts))
+    for item, (name, _), text in zip(items, texts, kept):
+        item.flag, item.text = FLAGS[name].handle, text
+    origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_ARGV})
+    err = new_error()
+    check_call(lib.pd_batch_set(items, len(texts), origin, ffi.NULL, err), err)
 
 
 def _name_in(token: str) -> str:

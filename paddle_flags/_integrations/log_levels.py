@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import define
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import hides_internal_frames
+from paddle_flags.extend import hides_internal_frames, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,8 +73,7 @@ def _read(items: Sequence[str]) -> dict[str, int]:
     for item in items:
         logger, equals, text = item.rpartition("=")
         if equals and not logger:
-            message = f"{item}: expected LEVEL, or LOGGER=LEVEL"
-            raise ValueError(message)
+            raise ValueError(f"{item}: expected LEVEL, or LOGGER=LEVEL")
         levels[logger] = _level(text)
     return levels
 
@@ -87,11 +86,8 @@ def _level(text: str) -> int:
         level = logging.getLevelName(text)  # a name of one's own
     if isinstance(level, int):
         return level
-    from difflib import get_close_matches
-
-    near = get_close_matches(text.upper(), _NAMES, 1, 0.5)
-    meant = f"; did you mean '{near[0]}'?" if near else ""
-    message = f"{text!r:.60}: expected a level, such as {', '.join(_NAMES)} or a number{meant}"
+    expected = f"a level, such as {', '.join(_NAMES)} or a number{suggest_name(text, _NAMES)}"
+    message = f"{text!r:.60}: expected {expected}"
     raise ValueError(message)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from types import NoneType
 from typing import Any, NamedTuple
 
 from paddle_flags import FLAGS
@@ -93,9 +94,9 @@ def _absl_is_parsed() -> bool:
     return bool(bridges and bridges.is_parsed())
 
 
-def _receive(values: Values, defaults: list[str], fleet: Values, *absl_is_parsed: bool) -> _Carrier:
+def _receive(values: Values, defaults: list[str], fleet: Values, absl_is_parsed: bool) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
-    if any(absl_is_parsed):  # none from a parent of an older version
+    if absl_is_parsed:
         from paddle_flags._integrations import absl_flags
 
         absl_flags.bridge_parsed()
@@ -111,15 +112,11 @@ def receive_environment() -> None:
         values = json.loads(os.environ[VARIABLE])
     except ValueError:
         values = None
-    if isinstance(values, dict) and all(map(_is_value, values.values())):
+    if isinstance(values, dict) and all(isinstance(t, (str, NoneType)) for t in values.values()):
         _apply(values, lib.PD_SOURCE_ENVIRONMENT, VARIABLE)
     else:
         message = f"environment: {VARIABLE} is not what propagate() writes, and is ignored"
         queue_warning(FlagWarning(message))
-
-
-def _is_value(text: object) -> bool:
-    return text is None or isinstance(text, str)
 
 
 # ---- the parent ----

@@ -29,7 +29,7 @@ from paddle_flags.extend import (
 from paddle_flags.testing import FlagChangedWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator
 
     from paddle_flags import Flag
 
@@ -56,8 +56,7 @@ class Session:
     def _set(self, entry: str, place: str, number: int, source: int) -> None:
         name, equals, text = entry.partition("=")
         if not equals or not name:
-            message = f"{place}:{number}: {entry!r}: expected NAME=VALUE"
-            raise pytest.UsageError(message)
+            raise pytest.UsageError(f"{place}:{number}: {entry!r}: expected NAME=VALUE")
         kept = ffi.new("char[]", to_bytes(place))
         origin = ffi.new("pd_origin *", {"source": source, "place": kept, "line": number})
         err = new_error()
@@ -72,9 +71,11 @@ class Session:
         lib.pd_pending_check(found.pointer, ffi.NULL)
         messages = [str(error) for error in found.exceptions()]
         unclaimed: dict[str, tuple[str, str]] = {}
-        for name, place, number in _pending():
+        for info in iter_pending():
+            name = to_text(info.name)
+            place = to_text(info.origin.place) if info.origin.place else ""
             if place in (OPTION, self._ini) and normalize_name(name) not in _defined:
-                about = f"{place}:{number}: --{name}: "
+                about = f"{place}:{info.origin.line}: --{name}: "
                 message = next((each for each in messages if each.startswith(about)), "")
                 unclaimed[name] = place, message or f"{about}the flag is not defined"
         return unclaimed
@@ -107,13 +108,6 @@ class Session:
         for place, message in self._problems.values():
             kind = "error" if place == OPTION else "warning"
             terminalreporter.write_line(f"{kind}: {message}", red=kind == "error")
-
-
-def _pending() -> Iterator[tuple[str, str, int]]:
-    """Yield name and place of each pending value."""
-    for info in iter_pending():
-        place = to_text(info.origin.place) if info.origin.place else ""
-        yield to_text(info.name), place, info.origin.line
 
 
 # ---- One test ----

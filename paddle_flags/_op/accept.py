@@ -95,8 +95,7 @@ def _real(code: int) -> Accept:
         else:
             if code != codes.FLOAT or abs(number) < _LARGEST_FLOAT or not math.isfinite(number):
                 return number
-        message = f"is out of range, expected a {codes.C_NAMES[code]}"
-        raise OutOfRange(message)
+        raise OutOfRange(f"is out of range, expected a {codes.C_NAMES[code]}")
 
     return accept
 
@@ -125,8 +124,7 @@ def _check_items(view: memoryview, item: int) -> None:
     size = ffi.sizeof(codes.C_NAMES[item])
     if len(form) != 1 or form not in _FORMATS[item] or view.itemsize != size:
         name = codes.C_NAMES[item].lstrip("_")
-        message = f"has items of format {view.format!r}, expected {name}"
-        raise Unfit(message)
+        raise Unfit(f"has items of format {view.format!r}, expected {name}")
 
 
 def _buffer(code: int) -> Accept:
@@ -143,16 +141,13 @@ def _buffer(code: int) -> Accept:
         except TypeError:
             raise _expected(value, f"a buffer of {name.lstrip('_')}") from None
         except (ValueError, BufferError) as error:
-            message = f"has no buffer: {error}"
-            raise Unfit(message) from error
+            raise Unfit(f"has no buffer: {error}") from error
         if item != codes.VOID:
             _check_items(view, item)
         if not view.c_contiguous:
-            message = "is not contiguous, expected a contiguous buffer"
-            raise Unfit(message)
+            raise Unfit("is not contiguous, expected a contiguous buffer")
         if view.readonly and not constant:
-            message = "is read-only, expected a writable buffer"
-            raise Unfit(message)
+            raise Unfit("is read-only, expected a writable buffer")
         return ffi.from_buffer(array, value, require_writable=not constant)
 
     return accept
@@ -166,13 +161,11 @@ def _text(value: Any) -> Any:
         try:
             value = value.encode()
         except UnicodeEncodeError:
-            message = "contains a lone surrogate, expected valid text"
-            raise Unfit(message) from None
+            raise Unfit("contains a lone surrogate, expected valid text") from None
     if not isinstance(value, bytes):
         return _take_bytes(value)
     if b"\0" in value:
-        message = "contains a NUL character, expected text without it"
-        raise Unfit(message)
+        raise Unfit("contains a NUL character, expected text without it")
     return ffi.new("char[]", value)
 
 

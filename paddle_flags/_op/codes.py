@@ -120,12 +120,11 @@ def read_text(text: str) -> Signature:
         code = _code_of(each)
         is_void = code == VOID and each is not result and parameters != ["void"]
         if not code or is_void:
-            message = (
+            raise FlagTypeError(
                 f"signature: {quote_value(text)}: {quote_value(each)} is no type of an operation,"
                 " expected void, bool, char, an integer such as int32_t, float, double, a pointer"
                 " to one of these or to a struct, or object"
             )
-            raise FlagTypeError(message)
         codes.append(code)
     return _checked(Signature(f"{result} ({', '.join(parameters)})", bytes(codes)))
 
@@ -133,8 +132,7 @@ def read_text(text: str) -> Signature:
 def _checked(signature: Signature) -> Signature:
     count = len(signature.codes) - 1
     if count > _MOST:
-        message = f"{signature.text}: {count} parameters, expected at most {_MOST}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{signature.text}: {count} parameters, expected at most {_MOST}")
     return signature
 
 
@@ -191,8 +189,7 @@ def read_function(function: Callable[..., Any]) -> Signature:
     except (ValueError, NameError, TypeError) as error:
         if isinstance(error, FlagTypeError):
             raise
-        message = f"{quote_value(function)}: {error}: expected a signature="
-        raise FlagTypeError(message) from error
+        raise FlagTypeError(f"{quote_value(function)}: {error}: expected a signature=") from error
     texts, codes, classes = [], [], []
     result = hints.get("return", Any)
     for hint in (result, *(hints.get(each.name, Any) for each in parameters)):

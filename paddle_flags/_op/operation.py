@@ -24,6 +24,7 @@ from paddle_flags._op.python_impls import (
     all_signatures,
     by_number,
     classes_of,
+    get_info,
     lock,
     signatures_of,
     unregister_all,
@@ -152,10 +153,7 @@ class _Signature:
 
     def choose(self) -> Any:
         """Return a pd_impl_info of what runs for this thread."""
-        info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
-        err = new_error()
-        check_status(lib.pd_op_choose(self.handle, info, err), err)
-        return info
+        return get_info("pd_impl_info", lib.pd_op_choose, self.handle)
 
     def function(self) -> Any:
         """Return the native function that runs for this thread, or NULL."""
@@ -209,14 +207,6 @@ def _name_in_c(code: int) -> str:
     return f"{constant}{codes.C_NAMES[code % codes.POINTER]} *"
 
 
-def impl_info(handle: Any, index: int) -> Any:
-    """Return the pd_impl_info of an implementation."""
-    info = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
-    err = new_error()
-    check_status(lib.pd_op_get_impl(handle, index, info, err), err)
-    return info
-
-
 @hides_internal_frames
 class Op:
     """An operation, which `op` returns. Any thread may call it.
@@ -248,8 +238,7 @@ class Op:
     def _raise_undefined(self) -> None:
         err = new_error()
         check_status(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
-        message = f"operation '{self._name}' is not defined"
-        raise UndefinedFlagError(message)
+        raise UndefinedFlagError(f"operation '{self._name}' is not defined")
 
     @property
     def name(self) -> str:
@@ -314,11 +303,10 @@ class Op:
             self._raise_undefined()
         kinds = ", ".join(type(each).__name__ for each in arguments)
         lines = [
-            f"*{index}: {_shown(each.handle)}: {why}"
+            f"*{index}: {_text_with_place(each.handle)}: {why}"
             for index, (each, why) in enumerate(zip(signatures, misses))
         ]
-        message = f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines)
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines))
 
     def _run(
         self,
@@ -356,12 +344,12 @@ class Op:
             seen = -1
             while seen != _revision[0]:
                 seen = _revision[0]
-                self._look()
+                self._collect_signatures()
             self._plans = {}
             self._seen = seen
         raise_deferred()
 
-    def _look(self) -> None:
+    def _collect_signatures(self) -> None:
         found = {}
         for handle, info in signatures_of(self._encoded):
             key = int(ffi.cast("uintptr_t", handle)), bool(info.scoped)
@@ -394,8 +382,7 @@ class Op:
         from collections import Counter
 
         if self._counts is not None:
-            message = f"{self._name}: its calls are being counted"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"{self._name}: its calls are being counted")
         counts: Counter[str] = Counter()
         self._counts = counts
         self._plans = {}
@@ -419,21 +406,14 @@ class Op:
             check_call(lib.pd_op_check_again(each.handle, err), err)
 
 
-def _info(handle: Any) -> Any:
-    info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
-    err = new_error()
-    check_status(lib.pd_op_get_info(handle, info, err), err)
-    return info
-
-
-def _shown(handle: Any) -> str:
-    info = _info(handle)
+def _text_with_place(handle: Any) -> str:
+    info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     file = to_text(info.file).rpartition("/")[2]
     return to_text(info.signature) + (f" at {file}:{info.line}" if file else "")
 
 
 def _describe(handle: Any) -> OpSignature:
-    info = _info(handle)
+    info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     chosen = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
     found = lib.pd_op_choose(handle, chosen, ffi.NULL) == lib.PD_OK
     index = chosen.index if found else info.impls
@@ -445,7 +425,7 @@ def _describe(handle: Any) -> OpSignature:
 
 
 def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
-    info = impl_info(handle, index)
+    info = get_info("pd_impl_info", lib.pd_op_get_impl, handle, index)
     by_python, by_native = index == chosen, bool(info.chosen)
     why = to_text(info.why)
     if by_python != by_native:
@@ -467,10 +447,7 @@ def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
 def _path(module: Any) -> str:
     if not module:
         return ""
-    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
-    err = new_error()
-    check_status(lib.pd_module_get_info(module, info, err), err)
-    return to_text(info.path)
+    return to_text(get_info("pd_module_info", lib.pd_module_get_info, module).path)
 
 
 _ops: dict[str, Op] = {}

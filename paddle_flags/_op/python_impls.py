@@ -55,14 +55,19 @@ _classes: dict[tuple[str, str], tuple[tuple[type, ...], ...]] = {}  # operation,
 _kept: list[Any] = []  # for good: another thread may be asking what has left
 
 
+def get_info(kind: str, function: Any, *arguments: Any) -> Any:
+    """Return the struct that a function of C fills; raise its error."""
+    info = ffi.new(f"{kind} *", {"size": ffi.sizeof(kind)})
+    err = new_error()
+    check_status(function(*arguments, info, err), err)
+    return info
+
+
 def all_signatures(first: Any = None) -> Iterator[tuple[Any, Any]]:
     """Yield each signature of all operations, from `first` on, as pd_op * and its pd_op_info *."""
     handle = first or lib.pd_op_next(ffi.NULL)
     while handle:
-        info = ffi.new("pd_op_info *", {"size": ffi.sizeof("pd_op_info")})
-        err = new_error()
-        check_status(lib.pd_op_get_info(handle, info, err), err)
-        yield handle, info
+        yield handle, get_info("pd_op_info", lib.pd_op_get_info, handle)
         handle = lib.pd_op_next(handle)
 
 
@@ -95,11 +100,10 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
                 found.append(each)
     if len(found) > 1:
         texts = ", ".join(quote_value(each.text) for each in found)
-        message = (
+        raise FlagArgumentError(
             f"operation '{operation}': implementation '{name}': several signatures take "
             f"{count} argument{'s' if count != 1 else ''}: expected signature=, one of {texts}"
         )
-        raise FlagArgumentError(message)
     return found[0] if found else read_function(function)
 
 
@@ -202,12 +206,11 @@ def _register_or_replace(
     if former and former.identity == identity:
         unregister_impl(operation, name, signature.text)
     elif former:
-        message = (
+        raise FlagConflictError(
             f"operation '{operation}', {signature.text}: implementation '{name}' is already there, "
             f"{former.identity[1]}() of {former.identity[2]}; refused: {identity[1]}() of "
             f"{identity[2]}"
         )
-        raise FlagConflictError(message)
     try:
         _record_impl(_register(operation, name, function, signature, about), key)
     except FlagError:
@@ -249,11 +252,9 @@ def impl(
     if it has other signatures only, FlagNameError, FlagArgumentError.
     """
     if usable is not None and not callable(usable):
-        message = f"usable: {quote_value(usable)}: expected a function"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"usable: {quote_value(usable)}: expected a function")
     if isinstance(rank, bool) or not isinstance(rank, int) or not -(2**31) <= rank < 2**31:
-        message = f"rank: {quote_value(rank)}: expected an int of 32 bits"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"rank: {quote_value(rank)}: expected an int of 32 bits")
     about = {"rank": rank, "usable": usable, "help": help, "arrays": arrays}
     given = None if signature is None else read_text(signature)
     to_argument("operation", operation)
@@ -261,8 +262,7 @@ def impl(
 
     def decorate(function: F) -> F:
         if not callable(function):
-            message = f"impl decorates functions: {quote_value(function)}"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"impl decorates functions: {quote_value(function)}")
         with lock:
             found = given or _find_signature(operation, name, function)
             _register_or_replace(operation, name, function, found, about)

@@ -28,8 +28,7 @@ class Array:
 
     def __init__(self, value: Any, *, constant: bool) -> None:
         if not hasattr(type(value), "__dlpack__"):
-            message = f"is {kind_of(value)}, expected an array (__dlpack__)"
-            raise Unfit(message)
+            raise Unfit(f"is {kind_of(value)}, expected an array (__dlpack__)")
         self._capsule = _export(value)
         self.address = _address(self._capsule, constant=constant)
 
@@ -41,8 +40,7 @@ def _export(value: Any) -> Any:
         except TypeError:  # of an older version
             return value.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        message = f"is {kind_of(value)} that doesn't export its memory: {error}"
-        raise Unfit(message) from error
+        raise Unfit(f"is {kind_of(value)} that doesn't export its memory: {error}") from error
 
 
 def _address(capsule: Any, *, constant: bool) -> int:
@@ -55,18 +53,15 @@ def _address(capsule: Any, *, constant: bool) -> int:
     if api.PyCapsule_IsValid(capsule, b"dltensor"):
         return int(api.PyCapsule_GetPointer(capsule, b"dltensor"))
     if not api.PyCapsule_IsValid(capsule, b"dltensor_versioned"):
-        message = "exports a capsule of an unknown kind, expected one of DLPack 1"
-        raise Unfit(message)
+        raise Unfit("exports a capsule of an unknown kind, expected one of DLPack 1")
     address = int(api.PyCapsule_GetPointer(capsule, b"dltensor_versioned"))
     version = ffi.cast("uint32_t *", address)[0]
     if version != 1:
-        message = f"exports version {version} of DLPack, expected version 1"
-        raise Unfit(message)
+        raise Unfit(f"exports version {version} of DLPack, expected version 1")
     flags = ffi.cast("uint64_t *", address + _FLAGS)[0]
     if flags & (_READ_ONLY | _COPIED) and not constant:
         what = "is read-only" if flags & _READ_ONLY else "exports a copy"
-        message = f"{what}, expected a writable array"
-        raise Unfit(message)
+        raise Unfit(f"{what}, expected a writable array")
     return address + _VERSIONED
 
 

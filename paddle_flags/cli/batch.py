@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,7 +35,8 @@ def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch
     pairs += _pairs(options.pairs, "", problems)
     _add(values, pairs, problems)
     _add(values, [(name, None) for name in options.unset], problems)
-    numbers = [each for each in options.expect if by_revision and _is_number(each)]
+    # Of digits that fit an int64.
+    numbers = [each for each in options.expect if by_revision and re.fullmatch("[0-9]{1,18}", each)]
     texts = [each for each in options.expect if each not in numbers]
     expect: dict[str, str] = {}
     _add(expect, _pairs(texts, "--expect: ", problems), problems)
@@ -44,10 +46,6 @@ def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch
         problems.append("expected NAME=VALUE, --unset NAME or --file FILE")
     raise_together(FlagArgumentError, problems)
     return Batch(values, expect, int(numbers[0]) if numbers else None)
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) <= 18  # fits int64
 
 
 def _pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple[str, str]]:
@@ -121,8 +119,7 @@ def _load_flagfile(path: str) -> list[tuple[str, str]]:
         with open(path, encoding="utf-8-sig") as file:
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: {getattr(error, 'strerror', None) or error}"
-        raise FlagFileError(message) from None
+        raise FlagFileError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     found = []
     problems = []
     for number, line in enumerate(map(str.strip, lines), 1):

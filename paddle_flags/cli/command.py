@@ -56,8 +56,7 @@ def _member(names: list[str], module: ModuleType, function: str) -> object:
     value = getattr(module, function, None)
     if value is None:
         what = f"the module {module.__name__} has no function {function!r}"
-        message = f"command {' '.join(names)}: {what}"
-        raise errors.FlagArgumentError(message)
+        raise errors.FlagArgumentError(f"command {' '.join(names)}: {what}")
     return value
 
 
@@ -91,11 +90,10 @@ def _check(
         raise errors.FlagArgumentError(message)
     for each in parameters:
         if each.kind is inspect.Parameter.KEYWORD_ONLY and each.default is each.empty:
-            message = (
+            raise errors.FlagArgumentError(
                 f"{about}: its parameter {each.name!r} needs a default, as it is keyword-only"
                 " and arguments of a command line are not"
             )
-            raise errors.FlagArgumentError(message)
 
 
 def _doc_of(function: object) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import errors
 from paddle_flags._core.checks import check_refused
 from paddle_flags._core.frames import frame_above, hides_internal_frames
+from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import quote_value
 from paddle_flags._input.options import ParseOptions
@@ -26,7 +27,6 @@ from paddle_flags.cli.parse import (
     read_or_end,
     tokens_of,
 )
-from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -161,7 +161,7 @@ class _Line:
             elif name in self.table:
                 self._choose_command(name)
             else:
-                near = nearest(name, self.table)
+                near = find_nearest(name, self.table)
                 meant = f"did you mean {near}?" if near else f"expected {_one_of(self.table)}"
                 self._options.problems.append(f"no such command {name or repr(name)}; {meant}")
                 self._options.commands = len(self.names)
@@ -228,7 +228,7 @@ class _Line:
 
     def _refuse_misspelt(self, name: str, used: list[str], parts: list[str], table: Table) -> None:
         """Raise an error for a name in the table of a misspelt command, unless flags begin so."""
-        near = nearest(parts[0], table)
+        near = find_nearest(parts[0], table)
         if not near or self._options.allow_pending:
             return
         starts = (f"{parts[0]}.", ".".join([*used, parts[0], ""]))
@@ -299,11 +299,10 @@ def _check_table(table: Any) -> Table:
         raise errors.FlagArgumentError(message)
     for name in table:
         if isinstance(name, str) and "." in name:
-            message = (
+            raise errors.FlagArgumentError(
                 f"commands: {quote_value(name)}: expected a name without a dot, which separates the"
                 " tables of a file"
             )
-            raise errors.FlagArgumentError(message)
         if not isinstance(name, str) or not name or name.startswith("-"):
             message = (
                 f"commands: {quote_value(name)}: expected a name that does not begin with a dash"

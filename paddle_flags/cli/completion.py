@@ -9,6 +9,7 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Candidate,
     files,
+    first_line,
     match,
     with_candidates,
 )
@@ -16,7 +17,6 @@ from paddle_flags._completion.flags import complete_flags, flag_candidates
 from paddle_flags._completion.script import SHELLS, own_programs, script
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
-from paddle_flags.cli.candidates import commands_of, options_of
 from paddle_flags.cli.line import split
 from paddle_flags.cli.options import CONSOLE, PROGRAM, load
 from paddle_flags.cli.output import print_text
@@ -56,10 +56,18 @@ def add(main_parser: Parser) -> None:
 # ---- our own command line ----
 
 
+def options_of(parser: Parser) -> list[Candidate]:
+    """Return the options of a parser, each with its help."""
+    known = parser.known_options().items()
+    return [Candidate(option, first_line(action.help or "")) for option, action in known]
+
+
 def complete_command(parser: Parser, token: str) -> Answer:
     """Complete the first token: a command, or an option in its place."""
-    offered = options_of(parser) if token.startswith("-") else commands_of(parser)
-    return match(offered, token)
+    if token.startswith("-"):
+        return match(options_of(parser), token)
+    commands = parser.commands.items()
+    return match((Candidate(name, first_line(each.summary)) for name, each in commands), token)
 
 
 def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer:

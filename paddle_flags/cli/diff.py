@@ -40,11 +40,9 @@ class File(Target):
                     document = json.load(file)
             return dict(check(document, Flags))
         except OSError as error:
-            message = f"{self.text}: {error.strerror}"
-            raise FlagFileError(message) from None
+            raise FlagFileError(f"{self.text}: {error.strerror}") from None
         except (ValueError, RecursionError, LiveError):
-            message = f"{self.text}: expected what 'list --json' writes"
-            raise FlagFileError(message) from None
+            raise FlagFileError(f"{self.text}: expected what 'list --json' writes") from None
 
     def do_diff(self) -> Report:
         """Compare it with another target."""
@@ -62,8 +60,7 @@ def is_file(text: str) -> bool:
 def compare(one: Target, options: argparse.Namespace) -> Report:
     """Return the flags in which two differ; the status is 1 if there are any, as of diff."""
     if not options.arguments:
-        message = f"expected a second TARGET to compare with {one.text}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected a second TARGET to compare with {one.text}")
     second, *patterns = options.arguments
     other = one.find(second)
     documents = [_read(one), _read(other)]
@@ -71,7 +68,11 @@ def compare(one: Target, options: argparse.Namespace) -> Report:
     check_names(patterns, [*sides[0].values(), *sides[1].values()])
     names = [name for name in {**sides[0], **sides[1]} if matches(name, patterns)]
     pairs = {name: (sides[0].get(name), sides[1].get(name)) for name in names}
-    sensitive = [name for name, both in pairs.items() if _is_secret(*both)]
+    sensitive = [
+        name
+        for name, both in pairs.items()
+        if all(both) and any(map(is_sensitive, filter(None, both)))
+    ]
     different = {
         name: both
         for name, both in pairs.items()
@@ -94,11 +95,6 @@ def _read(side: Target) -> dict[str, Any]:
         message = f"{side.text} is a fleet, whose members 'diff' compares if it stands alone"
         raise FlagArgumentError(message)
     return read()
-
-
-def _is_secret(a: Flag, b: Flag) -> bool:
-    """Return whether both have the flag, and its values aren't known."""
-    return a is not None and b is not None and (is_sensitive(a) or is_sensitive(b))
 
 
 def _text(flag: Flag) -> object:

@@ -7,14 +7,13 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import normalize_name
+from paddle_flags._core.names import normalize_name, suggest_name
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_state
 from paddle_flags._report.facts import plain_text
 from paddle_flags.cli.batch import is_pattern, raise_together, shown_value
 from paddle_flags.cli.foreign import Table, shorten
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[st
         each for each in patterns if not is_pattern(each) and normalize_name(each) not in known
     ]
     return [
-        f"no flag is named {quote_value(each)}{suggestion(normalize_name(each), known)}"
+        f"no flag is named {quote_value(each)}{suggest_name(normalize_name(each), known)}"
         for each in missing
     ]
 

@@ -6,10 +6,10 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import suggest_name
 from paddle_flags.cli import fleet_text
 from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
 from paddle_flags.cli.foreign import Raw, Report, shorten
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import seconds_of
@@ -115,7 +115,7 @@ class FleetTarget(Target):
                 elif fit:
                     problems.append(_value_elsewhere(name, fit))
                 else:
-                    near = suggestion(name, _known_names(fleet, tables))
+                    near = suggest_name(name, _known_names(fleet, tables))
                     problems.append(f"{name}: the fleet gives it no value here{near}")
         raise_together(FleetError, problems)
         texts = [str(each.value) for each in found.values()]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import show_errors, show_problems
-from paddle_flags.cli.parser import value, values
+from paddle_flags.cli.parser import value, values, whole
 from paddle_flags.cli.processes import address_of_process
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
 
 if TYPE_CHECKING:
+    import argparse
+
     from paddle_flags.cli.parser import Parser
 
 SUMMARY = "serve the flags of this machine's processes over HTTP"
@@ -37,7 +38,7 @@ def add(main_parser: Parser) -> None:
                 "help": "the address to listen on; by default 127.0.0.1",
             },
             "--port": {
-                "type": _port,
+                "type": whole("a port, from 0 to 65535", most=65535),
                 "default": 8080,
                 "help": "the port to listen on; by default, 8080; 0 means any free port",
             },
@@ -53,14 +54,6 @@ def add(main_parser: Parser) -> None:
         }
     )
     parser.set_defaults(act=lambda options: sys.exit(run(options)))
-
-
-def _port(text: str) -> int:
-    """Return the number of a port."""
-    if text.isascii() and text.isdigit() and len(text) <= 5 and int(text) <= 65535:
-        return int(text)
-    message = f"'{text}': expected a port, from 0 to 65535"
-    raise argparse.ArgumentTypeError(message)
 
 
 def run(options: argparse.Namespace) -> int:

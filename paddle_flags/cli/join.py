@@ -54,8 +54,7 @@ def join(url: str, options: argparse.Namespace) -> Report:
 def _options(options: argparse.Namespace) -> Options:
     """Return what the member is, from the command line and from what launchers say."""
     if not options.arguments:
-        message = "expected a command, behind --"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError("expected a command, behind --")
     return options_of(
         options.role,
         options.rank,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._completion.flags import awaits_value, is_flag, is_known
+from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS
-from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,10 +49,9 @@ class Line:
         """Raise FlagArgumentError if an option stands where the value of a flag should be."""
         for at, token in self.flags():
             if at + 1 in self.cuts and awaits_value(token):
-                message = (
+                raise errors.FlagArgumentError(
                     f"{token}: expected a value before {self.cuts[at + 1]}, as in {token}=VALUE"
                 )
-                raise errors.FlagArgumentError(message)
 
     def check_spelling(self, parser: Parser) -> None:
         """Raise FlagArgumentError for an unknown flag whose nearest name is an option."""
@@ -61,10 +60,9 @@ class Line:
             if name == "--undefok":
                 return
             if name.startswith("--") and not is_known(name):
-                near = nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
+                near = find_nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
                 if near in parser.own_options:
-                    message = f"no such option {name}; did you mean {near}?"
-                    raise errors.FlagArgumentError(message)
+                    raise errors.FlagArgumentError(f"no such option {name}; did you mean {near}?")
 
 
 def _option_parts(token: str, parser: Parser) -> tuple[str, str | None] | None:

@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from paddle_flags._completion.answer import Candidate, files, match
+from paddle_flags._core.names import find_nearest
 from paddle_flags._new.names import check_free, check_name
 from paddle_flags._new.project import LANGUAGES, render, write_project
 from paddle_flags.cli.options import PROGRAM
@@ -29,10 +30,8 @@ def _language(text: str) -> str:
     """Return a language; an error names the nearest one."""
     if text in LANGUAGES:
         return text
-    import difflib
-
-    near = difflib.get_close_matches(text.lower(), [*LANGUAGES, *_ALSO], 1, 0.5)
-    suggestion = f"; did you mean '{_ALSO.get(near[0], near[0])}'?" if near else ""
+    near = find_nearest(text, [*LANGUAGES, *_ALSO])
+    suggestion = f"; did you mean '{_ALSO.get(near, near)}'?" if near else ""
     message = f"{text!r:.80}: expected one of {', '.join(LANGUAGES)}{suggestion}"
     raise argparse.ArgumentTypeError(message)
 
@@ -52,11 +51,7 @@ def add(main_parser: Parser) -> None:
         + "".join(f"  {name:<10}{each.about}\n" for name, each in LANGUAGES.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_arguments(parser)
     parser.set_defaults(act=lambda options: _write(parser, options))
-
-
-def _add_arguments(parser: Parser) -> None:
     parser.add_argument(
         "name", metavar="NAME", type=check_name, help="the name of the project, such as my_plugin"
     )

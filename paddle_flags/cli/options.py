@@ -43,12 +43,11 @@ def load(plugin: str) -> None:
         message = "-p: expected the path of a shared library, not an empty argument"
         raise errors.FlagArgumentError(message)
     if file.endswith((".py", ".pyw")):
-        message = (
+        raise errors.FlagArgumentError(
             f"{file}: is a Python program, expected a shared library; to run it and see its"
             f" flags, use '{PROGRAM} run --show {file}'; to see why a flag has its value,"
             f" use '{PROGRAM} run --explain NAME {file}'"
         )
-        raise errors.FlagArgumentError(message)
     load_named(file, namespace, "-p {namespace}={path}")
 
 
@@ -59,8 +58,7 @@ def import_module(name: str) -> None:
     try:
         importlib.import_module(name)
     except ImportError as error:
-        message = f"-m {name}: {error}"
-        raise errors.FlagArgumentError(message) from None
+        raise errors.FlagArgumentError(f"-m {name}: {error}") from None
 
 
 def set_flags(
@@ -80,8 +78,7 @@ def set_flags(
         ("--env-files", options.env_files),
     ):
         if given and options.env_prefix is None:
-            message = f"{option}: expected --env-prefix PREFIX with it"
-            raise errors.FlagArgumentError(message)
+            raise errors.FlagArgumentError(f"{option}: expected --env-prefix PREFIX with it")
     wanted = ParseOptions(
         env_prefix=options.env_prefix,
         env_flags=options.env_flags,
@@ -124,8 +121,7 @@ def check_name(name: str, line: Line, *, is_known: bool) -> None:
     """Raise FlagArgumentError for an unknown name that may be meant as the value of a flag."""
     suggestion = "" if is_known else value_suggestion(line.rest)
     if suggestion:
-        message = f"unexpected argument {name}{suggestion}"
-        raise errors.FlagArgumentError(message)
+        raise errors.FlagArgumentError(f"unexpected argument {name}{suggestion}")
 
 
 def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:

@@ -6,8 +6,8 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from paddle_flags._core.names import find_nearest
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.suggestions import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
         name = token.partition("=")[0]
         if not token.startswith("-"):
             self.error(f"unexpected argument {token or repr(token)}")
-        near = nearest(name, self.known_options())
+        near = find_nearest(name, self.known_options())
         suggestion = f"; did you mean {near}?" if near else ""
         self.error(f"no such option {name}{suggestion or self.advice}")
 
@@ -113,7 +113,7 @@ class Parser(argparse.ArgumentParser):
         return options, []
 
     def _refuse_command(self, name: str) -> NoReturn:
-        near = nearest(name, self.commands)
+        near = find_nearest(name, self.commands)
         expected = (
             f"did you mean {near}?" if near else f"expected one of {', '.join(self.commands)}"
         )
@@ -160,13 +160,27 @@ def values(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
     return value(metavar, f"{text}; may be repeated", **more)
 
 
+def whole(
+    expected: str = "a whole number", least: int = 0, most: int = 10**18 - 1
+) -> Callable[[str], int]:
+    """Return the type of an argument that is a whole number; the most that fits is int64's."""
+
+    def check(text: str) -> int:
+        is_short = text.isascii() and text.isdigit() and len(text) <= 18
+        if is_short and least <= int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"'{text}': expected {expected}")
+
+    return check
+
+
 def one_of(choices: Collection[str]) -> Callable[[str], str]:
     """Return the type of an argument; an error names the nearest of the choices."""
 
     def check(text: str) -> str:
         if text in choices:
             return text
-        near = nearest(text, choices)
+        near = find_nearest(text, choices)
         suggestion = f"; did you mean {near}?" if near else ""
         message = f"'{text}': expected one of {', '.join(choices)}{suggestion}"
         raise argparse.ArgumentTypeError(message)

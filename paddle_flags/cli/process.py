@@ -7,7 +7,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.names import normalize_name
+from paddle_flags._core.names import normalize_name, suggest_name
 from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
 from paddle_flags.cli.flag_text import (
     change_text,
@@ -24,7 +24,6 @@ from paddle_flags.cli.flag_text import (
 )
 from paddle_flags.cli.foreign import Raw, Report, shorten
 from paddle_flags.cli.processes import address_of_process
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client
@@ -263,7 +262,7 @@ class Process(_Readable):
             texts = [shorten(shown_value(each)) for each in (current, *wanted)]
             return f"{name}: is " + ", expected ".join(texts)
         if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
-            return text + suggestion(normalize_name(name), self._known_names)
+            return text + suggest_name(normalize_name(name), self._known_names)
         return text
 
     @cached_property
@@ -283,12 +282,10 @@ def _token_from(file: str | None) -> str | None:
             token = source.readline(_LONGEST_TOKEN).strip()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "expected ASCII"
-        message = f"{file}: {why}"
-        raise FlagArgumentError(message) from None
+        raise FlagArgumentError(f"{file}: {why}") from None
     if len(token.split()) == 1:
         return token
-    message = f"{file}: expected a token alone on the first line"
-    raise FlagArgumentError(message)
+    raise FlagArgumentError(f"{file}: expected a token alone on the first line")
 
 
 class Gateway(Process):
@@ -331,8 +328,7 @@ class Attached(_Readable):
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
         super().__init__(text, options, find)
         if not (text.isascii() and text.isdigit()):
-            message = f"--attach: {text or repr(text)}: expected a PID"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"--attach: {text or repr(text)}: expected a PID")
 
     def read(self, *, history: bool = False) -> dict[str, Any]:
         """Return the flags in the memory of the process."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags._core.names import suggest_name
 from paddle_flags._core.status import quote_value
 from paddle_flags.cli.foreign import Report, Table
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.cli.target import EXPECTED
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._errors import LiveConnectionError
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 def address_of_process(text: str) -> str:
     """Return a PID, or the path of a socket, which a program's name stands for."""
     if not text:
-        message = f"expected {EXPECTED}, not an empty argument"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected {EXPECTED}, not an empty argument")
     is_path = "/" in text or text.endswith(".sock") or is_socket(text)
     if text.isdigit() or (is_path and not os.path.isfile(text)):
         return text
@@ -39,7 +38,7 @@ def address_of_process(text: str) -> str:
         if not is_path:
             message += "; no process of yours with this name serves its flags"
         raise FlagArgumentError(message)
-    near = suggestion(text, _names_of_processes())
+    near = suggest_name(text, _names_of_processes())
     message = f"{quote_value(text)}: no process of yours with this name serves its flags{near}"
     raise LiveConnectionError(message)
 
@@ -63,18 +62,17 @@ def with_name(name: str) -> list[Found]:
 def list_processes(options: argparse.Namespace) -> Report:
     """Return the processes that serve their flags in the directories of users."""
     if options.all_users and getattr(os, "geteuid", lambda: 1)() != 0:
-        message = "--all-users: only root may ask the processes of others"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError("--all-users: only root may ask the processes of others")
     found = find_processes(all_users=options.all_users)
-    rows = [_row_of(each) for each in found if each.process]
+    rows = [
+        {**each.process, "user": _user_name(each.owner), "socket": each.path}
+        for each in found
+        if each.process
+    ]
     parts = [_processes_table(rows)] if rows else []
     remarks = [] if rows or options.json else ["no process of yours serves its flags"]
     remarks += [f"left out: {each.path}: {each.problem}" for each in found if each.problem]
     return Report({"processes": rows}, parts, remarks)
-
-
-def _row_of(found: Found) -> dict[str, Any]:
-    return {**found.process, "user": _user_name(found.owner), "socket": found.path}
 
 
 def _user_name(uid: int | None) -> str:

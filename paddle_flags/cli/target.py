@@ -48,8 +48,7 @@ class Target:
         method: Callable[[], Report] | None = getattr(self, f"do_{verb}", None)
         if method is None:
             instead = self.instead[verb].format(command=PROGRAM, target=self.text)
-            message = f"{self.text} is {self.kind}, which has no '{verb}'; {instead}"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"{self.text} is {self.kind}, which has no '{verb}'; {instead}")
         given = {key for key, each in vars(self.options).items() if not _is_unset(each)}
         problems = [
             f"--{each.replace('_', '-')} doesn't go with {self.text}, which is {self.kind}"

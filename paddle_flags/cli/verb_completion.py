@@ -16,7 +16,7 @@ from paddle_flags._completion.answer import (
     with_candidates,
 )
 from paddle_flags._core.names import normalize_name
-from paddle_flags.cli.candidates import options_of
+from paddle_flags.cli.completion import options_of
 from paddle_flags.cli.resolve import open_target
 from paddle_flags.cli.verbs import VERBS, put_options_first
 from paddle_flags.errors import FlagError

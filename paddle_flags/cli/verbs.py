@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import escape_controls
 from paddle_flags.cli.foreign import Report, print_report, show_problems
-from paddle_flags.cli.parser import switch, value, values
+from paddle_flags.cli.parser import switch, value, values, whole
 from paddle_flags.cli.resolve import open_target
 from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from paddle_flags.cli.parser import Parser
 
@@ -152,21 +153,7 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(message)
 
 
-def _whole(text: str, expected: str = "a whole number") -> int:
-    """Return a whole number that isn't negative."""
-    if text.isascii() and text.isdigit() and len(text) <= 18:  # fits int64
-        return int(text)
-    message = f"'{text}': expected {expected}"
-    raise argparse.ArgumentTypeError(message)
-
-
-def _at_least_one(text: str) -> int:
-    found = _whole(text)
-    if found:
-        return found
-    message = f"'{text}': expected a whole number, 1 or more"
-    raise argparse.ArgumentTypeError(message)
-
+_AT_LEAST_ONE = whole("a whole number, 1 or more", least=1)
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--changed": switch("only flags that don't have their default"),
@@ -200,12 +187,12 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--at-step": value(
         "N",
         "in a fleet: let all members apply it when they begin step N, or none if one can't",
-        type=_whole,
+        type=whole(),
     ),
-    "--rank": value("N", "the number of the member among those with its role", type=_whole),
+    "--rank": value("N", "the number of the member among those with its role", type=whole()),
     "--name": value("NAME", "the name of the member; by default, made of role and rank"),
     "--check": value(
-        "N", "before the program starts, wait until N members have equal values", type=_at_least_one
+        "N", "before the program starts, wait until N members have equal values", type=_AT_LEAST_ONE
     ),
     "--check-timeout": value(
         "SECONDS",
@@ -232,7 +219,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         default=60.0,
     ),
     "--no-preload": switch("don't make a program serve its flags if it doesn't do so itself"),
-    "--last": value("N", "only the last N", type=_at_least_one),
+    "--last": value("N", "only the last N", type=_AT_LEAST_ONE),
     "--reconnect": switch(
         "continue when the connection is lost, for example when the process restarts"
     ),
@@ -358,31 +345,26 @@ def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
     options.arguments = arguments
     if options.target is None and options.attach is None:
         if verb.needs_target:
-            message = f"expected a target: {verb.target}"
-            raise FlagArgumentError(message)
-        return _open_all(options) if options.verb == "open" else _list_processes(options)
+            raise FlagArgumentError(f"expected a target: {verb.target}")
+        return _show_processes(options)
     target = open_target(options)
     if len(arguments) < verb.least:
-        message = f"expected {verb.arguments} after {target.text}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected {verb.arguments} after {target.text}")
     if len(arguments) > verb.most:
-        message = f"unexpected argument {arguments[int(verb.most)] or repr('')}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"unexpected argument {arguments[int(verb.most)] or repr('')}")
     _sort_arguments(options)
     return target.run_verb(options.verb)
 
 
-def _open_all(options: argparse.Namespace) -> Report:
-    from paddle_flags.cli.open import open_targets
+def _show_processes(options: argparse.Namespace) -> Report:
+    """Do what a verb means without a target: `open`, `list` or `status`."""
+    if options.verb == "open":
+        from paddle_flags.cli.open import open_targets
 
-    return open_targets(None, options)
-
-
-def _list_processes(options: argparse.Namespace) -> Report:
+        return open_targets(None, options)
     for name in ("changed", "settable", "temporary", "all", "role", "host", "member"):
         if getattr(options, name, None):
-            message = f"--{name}: expected a target, of which to list the flags"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"--{name}: expected a target, of which to list the flags")
     from paddle_flags.cli.processes import list_processes
 
     return list_processes(options)
@@ -396,9 +378,9 @@ def _sort_arguments(options: argparse.Namespace) -> None:
         options.unset = options.unset if is_set else options.arguments
         options.file = options.file if is_set else None
     if options.verb in ("undo", "reset"):
-        expected = "the number of a change, as 'log' lists them"
+        number = whole("the number of a change, as 'log' lists them")
         try:
-            options.number = next((_whole(each, expected) for each in options.arguments), None)
+            options.number = next(map(number, options.arguments), None)
         except argparse.ArgumentTypeError as error:
             raise FlagArgumentError(str(error)) from None
 
@@ -417,11 +399,7 @@ def put_options_first(command: Parser, tokens: Sequence[str]) -> list[str]:
         elif not token.startswith("-") or token == "-" or token[1:].isdigit():
             rest.append(token)
         elif command.takes_value(token):
-            options.append("=".join([token, *_next(left)]))
+            options.append("=".join([token, *itertools.islice(left, 1)]))
         else:
             options.append(token)
     return [*options, "--", *rest] if rest else options
-
-
-def _next(tokens: Iterator[str]) -> list[str]:
-    return [each for each in [next(tokens, None)] if each is not None]

@@ -30,7 +30,9 @@ def check(flags: FlagSet, problems: Problems) -> None:
             check_value(flag, flag.default, flag.at["default"], f"{flag.name}: default", problems)
         _check_attributes(flag, problems)
         _check_lengths(flag, problems)
-        _check_since(flag, flags.version, problems)
+        if flag.since:
+            what = f"{flag.name}: since"
+            check_version(flag.since, flags.version, flag.at["since"], what, problems)
     for import_ in flags.imports:
         if "\0" in str(import_.default):
             problems.add(import_.at["default"], import_.name, "a NUL", "text without")
@@ -142,13 +144,6 @@ def _check_lengths(flag: Flag, problems: Problems) -> None:
 def version_key(version: str) -> tuple[int, ...]:
     """Return the key by which versions are sorted."""
     return tuple(map(int, version.split(".")))
-
-
-def _check_since(flag: Flag, version: str, problems: Problems) -> None:
-    if not flag.since:
-        return
-    what = f"{flag.name}: since"
-    check_version(flag.since, version, flag.at["since"], what, problems)
 
 
 def check_version(version: str, now: str, place: Any, what: str, problems: Problems) -> bool:

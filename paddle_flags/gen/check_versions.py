@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paddle_flags.gen.check_flags import check_version, version_key
 from paddle_flags.gen.problems import shown, suggest
@@ -80,7 +80,8 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
             if former.after != later.before:
                 expected = f"{shown(former.after)}, its value since {former.at['to']}"
                 problems.add(later.at["from"], what, shown(later.before), expected)
-        now = _now(known[name], kind)
+        flag = known[name]
+        now = [flag.min, flag.max] if kind == "range" else getattr(flag, kind)
         if changes[-1].after != now:
             expected = f"{shown(now)}, as in the definition of the flag"
             problems.add(changes[-1].at["to"], what, shown(changes[-1].after), expected)
@@ -91,9 +92,3 @@ def _is_whole(change: Change) -> bool:
     if change.change == "unit":
         return "from" in change.at and "to" in change.at
     return change.before is not None and change.after is not None
-
-
-def _now(flag: Flag, kind: str) -> Any:
-    if kind == "range":
-        return [flag.min, flag.max]
-    return getattr(flag, kind)

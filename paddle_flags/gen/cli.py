@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import os
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, one_of, switch, value
-from paddle_flags.cli.suggestions import nearest
+from paddle_flags.cli.parser import Parser, one_of, switch, value, whole
 from paddle_flags.errors import FlagError
+from paddle_flags.extend import suggest_name
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
 from paddle_flags.gen.read import find_companions, read, readers_of_fields
@@ -19,20 +18,10 @@ from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
 STAGES = ("read", "normal", "files")
-
-
-def _languages(text: str) -> list[str]:
-    return [one_of(LANGUAGES)(each) for each in text.split(",")]
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        message = f"{text!r}: expected a number above 0"
-        raise argparse.ArgumentTypeError(message)
-    return int(text)
 
 
 _OPTIONS = {
@@ -42,7 +31,7 @@ _OPTIONS = {
     "--lang": value(
         "LANG,...",
         f"what to generate: {', '.join(LANGUAGES)}; all by default",
-        type=_languages,
+        type=lambda text: [one_of(LANGUAGES)(each) for each in text.split(",")],
         default=list(LANGUAGES),
     ),
     "--compat": value("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
@@ -51,7 +40,7 @@ _OPTIONS = {
     "--split": value(
         "N",
         "about how many flags go into one C source; %(default)s by default",
-        type=_positive,
+        type=whole("a number above 0", least=1),
         default=SPLIT,
     ),
 }
@@ -72,13 +61,6 @@ _OTHER_USES = {
         type=one_of(FILES),
     ),
 }
-
-
-def add_arguments(parser: Parser) -> None:
-    """Add the arguments of `gen FILE`."""
-    parser.add_argument("file", nargs="?", help="flags.yaml")
-    parser.add_options(_OPTIONS)
-    parser.add_options(_OTHER_USES, exclusive=True)
 
 
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -157,7 +139,9 @@ def new_parser(program: str) -> Parser:
         epilog="gen diff OLD NEW lists what changed between two versions of the file; gen import"
         " writes the file from a plugin, a program with --helpxml or an argparse parser.",
     )
-    add_arguments(parser)
+    parser.add_argument("file", nargs="?", help="flags.yaml")
+    parser.add_options(_OPTIONS)
+    parser.add_options(_OTHER_USES, exclusive=True)
     return parser
 
 
@@ -173,8 +157,7 @@ def run(words: Sequence[str], program: str) -> int:
     if words and words[0] in COMMANDS:
         return COMMANDS[words[0]](f"{program} gen {words[0]}", words[1:])
     parser = new_parser(program)
-    if words and not words[0].startswith("-") and not os.path.exists(words[0]):
-        near = nearest(words[0], COMMANDS)
-        if near:
-            parser.error(f"no such file or command {words[0]}; did you mean {near}?")
+    is_file = not words or words[0].startswith("-") or os.path.exists(words[0])
+    if not is_file and (hint := suggest_name(words[0], COMMANDS)):
+        parser.error(f"no such file or command {words[0]}{hint}")
     return main(parser, parser.parse_args(words))

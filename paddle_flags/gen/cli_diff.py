@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser, switch
@@ -35,21 +35,19 @@ def _parser(program: str) -> Parser:
     return parser
 
 
-def _load(path: str, errors: list[FlagError]) -> Any:
-    try:
-        return load(path)
-    except FlagError as error:
-        errors += error.errors
-
-
 def run(program: str, words: Sequence[str]) -> int:
     """Run `gen diff` with these tokens; returns the exit status."""
     options = _parser(program).parse_args(words)
     errors: list[FlagError] = []
-    sets: list[FlagSet] = [_load(path, errors) for path in (options.old, options.new)]
+    sets: list[FlagSet] = []
+    for path in (options.old, options.new):
+        try:
+            sets.append(load(path))
+        except FlagError as error:
+            errors += error.errors
     if errors:
-        for error in errors:
-            print_error(str(error))
+        for each in errors:
+            print_error(str(each))
         return FAILED
     old, new = sets
     found = compare(old, new)

@@ -34,8 +34,7 @@ def _helpxml(options: argparse.Namespace) -> Found:
 
     if options.program.endswith(".xml"):
         for word in (*options.words, *options.behind):
-            message = f"{word}: found an argument after FILE.xml, expected none"
-            raise GenerateError(message)
+            raise GenerateError(f"{word}: found an argument after FILE.xml, expected none")
         return helpxml.import_file(options.program, options.name, options.version)
     words = [options.program, *options.words, *options.behind]
     return helpxml.import_program(words, options.name, options.version)
@@ -138,8 +137,7 @@ def _write(texts: dict[str, str], options: Any, words: str) -> list[str]:
         path = os.path.join(directory, each)
         if os.path.exists(path) and not (options.force and key in texts):
             remedy = "; --force replaces it" if key in texts else f" beside {options.output}"
-            message = f"{path}: found a file, expected none{remedy}"
-            raise GenerateError(message)
+            raise GenerateError(f"{path}: found a file, expected none{remedy}")
     head = HEAD.format(words if words.isprintable() else ascii(words))
     write({files[key]: head + text for key, text in texts.items()}, directory or os.curdir)
     return [os.path.join(directory, files[key]) for key in texts]

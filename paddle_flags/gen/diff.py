@@ -9,8 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from paddle_flags.gen.diff_flag import compare_flags
-from paddle_flags.gen.difference import BEHAVIOUR, CODE, VALUES, Breaks, Difference
+from paddle_flags.gen.diff_flag import (
+    BEHAVIOUR,
+    CODE,
+    VALUES,
+    Breaks,
+    Difference,
+    compare_flags,
+)
 from paddle_flags.gen.problems import shown, suggest
 from paddle_flags.gen.values import to_text
 

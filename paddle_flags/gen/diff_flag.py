@@ -1,19 +1,41 @@
-"""What changed about one flag."""
+"""What changed about one flag, and what a change breaks."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import range_text
-from paddle_flags.gen.difference import BEHAVIOUR, CODE, VALUES, Breaks, Difference
 from paddle_flags.gen.model import INTEGERS, NUMBERS
 from paddle_flags.gen.problems import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paddle_flags.gen.model import Flag
+    from paddle_flags.gen.model import Flag, Place
+
+# What a change breaks.
+CODE = "code"  # programs that read the flag, or set it, by its name and type
+VALUES = "values"  # command lines, files and variables that give it a value
+BEHAVIOUR = "behaviour"  # users who set nothing, or set the same value, and get a different result
+BROKEN = (CODE, VALUES, BEHAVIOUR)
+Breaks = tuple[str, ...]  # of the above; empty: compatible
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One change."""
+
+    subject: str  # the name of a flag; "" for the set as a whole
+    kind: str  # "removed", "default", ...: docs/reference/yaml.md has them all
+    text: str  # "default: is 64, was 32"
+    breaks: Breaks = ()
+    before: Any = None
+    after: Any = None
+    place: Place | None = None  # in the new files; for what was removed, in the old ones
+    note: str = ""  # what flags_version.yaml says about it
+
 
 # What it breaks that a flag gets an attribute; losing one breaks nothing.
 _GAINED = {"required": (VALUES,), "read_only": (CODE, VALUES), "startup_only": (CODE,)}

@@ -6,12 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from paddle_flags.gen.difference import BROKEN
+from paddle_flags.gen.diff_flag import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paddle_flags.gen.difference import Difference
+    from paddle_flags.gen.diff_flag import Difference
     from paddle_flags.gen.model import FlagSet
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#])")
@@ -70,11 +70,9 @@ def to_json(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
         "name": new.name,
         "versions": [old.version, new.version],
         "breaking": any(each.breaks for each in differences),
-        "differences": [_data(each) for each in _worst_first(differences)],
+        "differences": [
+            {**vars(each), "place": str(each.place) if each.place else None}
+            for each in _worst_first(differences)
+        ],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
-
-def _data(each: Difference) -> dict[str, object]:
-    data: dict[str, object] = dict(vars(each))
-    return data | {"place": str(each.place) if each.place else None}

@@ -1,4 +1,4 @@
-"""From a normal form back to the three YAML files."""
+"""From a normal form back to flags.yaml and flags_compat.yaml."""
 
 from __future__ import annotations
 
@@ -12,20 +12,22 @@ from paddle_flags.gen.problems import importing_for_gen
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
-    from paddle_flags.gen.model import Change, Flag, FlagSet
+    from paddle_flags.gen.model import Flag, FlagSet
 
 Records = list[tuple[dict[str, Any], Place]]
 
 
 def to_trees(flags: FlagSet) -> dict[str, Mapping]:
-    """Return what reading the files would return, with the places of the normal form.
+    """Return what reading flags.yaml and flags_compat.yaml would return, by their names.
 
-    The keys are those of `fields.FILES`; a file that would be empty is left out.
+    Everything has the place that it has in the normal form. A file that would be empty is left
+    out. No importer finds implied values or versions, so they are left out, too.
     """
     start = flags.at.get("") or Place(flags.name, 1, 1)
     top: dict[str, Any] = {"name": flags.name, "version": flags.version or None}
+    records = [(_flag(flag), flag.at[""]) for flag in flags.flags]
     documents: dict[str, dict[str, Any]] = {
-        "flags": top | {"flags": _flags(flags), "imports": _plain(flags.imports)},
+        "flags": top | {"flags": records, "imports": _plain(flags.imports)},
         "flags_compat": {
             "aliases": _aliases(flags),
             "renamed": [
@@ -34,9 +36,7 @@ def to_trees(flags: FlagSet) -> dict[str, Mapping]:
             ],
             "retired": _plain(flags.retired),
             "deprecated": _plain(flags.deprecated),
-            "implies": _implies(flags),
         },
-        "flags_version": {"versions": _versions(flags)},
     }
     trees = {}
     for name, document in documents.items():
@@ -46,10 +46,6 @@ def to_trees(flags: FlagSet) -> dict[str, Mapping]:
     return trees
 
 
-def _flags(flags: FlagSet) -> Records:
-    return [(_flag(flag), flag.at[""]) for flag in flags.flags]
-
-
 def _flag(flag: Flag) -> dict[str, Any]:
     made: dict[str, Any] = {"name": flag.name, "type": flag.type, "items": flag.items}
     made |= {"default": _values(flag, flag.default), "help": flag.help}
@@ -57,7 +53,6 @@ def _flag(flag: Flag) -> dict[str, Any]:
         made["range"] = [_values(flag, bound) for bound in (flag.min, flag.max)]
     made |= {"choices": _values(flag, flag.choices), "unit": flag.unit}
     made |= {"category": flag.category, "attributes": flag.attributes}
-    made |= {"owner": flag.owner, "since": flag.since}
     needed = ("default", "help")
     return {
         key: value for key, value in made.items() if key in needed or value not in (None, "", [])
@@ -96,40 +91,6 @@ def _aliases(flags: FlagSet) -> Records:
     ]
 
 
-def _implies(flags: FlagSet) -> Records:
-    return [
-        (
-            {
-                "flag": each.flag,
-                "value": each.value,
-                "sets": {setting.flag: setting.value for setting in each.sets},
-            },
-            each.at[""],
-        )
-        for each in flags.implies
-    ]
-
-
-def _versions(flags: FlagSet) -> Records:
-    return [
-        (
-            {
-                "version": version.version,
-                "changes": [(_change(each), each.at[""]) for each in version.changes],
-            },
-            version.at[""],
-        )
-        for version in flags.versions
-    ]
-
-
-def _change(change: Change) -> dict[str, Any]:
-    made: dict[str, Any] = {"flag": change.flag, "change": change.change}
-    if change.change != "meaning":
-        made |= {"from": change.before, "to": change.after}
-    return made | ({"note": change.note} if change.note else {})
-
-
 # ---- trees ----
 
 
@@ -143,8 +104,6 @@ def _mapping(data: dict[str, Any], place: Place) -> Mapping:
 def _node(value: Any, place: Place) -> Node:
     if isinstance(value, Scalar):
         return value
-    if isinstance(value, dict):
-        return _mapping(value, place)
     if isinstance(value, tuple):  # a record with its own place
         return _mapping(*value)
     if isinstance(value, list):
@@ -184,6 +143,10 @@ def to_yaml(tree: Mapping) -> str:
         tag = yaml.resolver.resolve(ruamel.yaml.nodes.ScalarNode, node, (True, False))
         return to.represent_scalar(tag, str(node))
 
+    def sequence(to: Any, node: Sequence) -> Any:
+        is_flat = not any(isinstance(each, Mapping) for each in node)
+        return to.represent_sequence(_TAGS + "seq", node, is_flat)
+
     yaml = ruamel.yaml.YAML(pure=True)  # libyaml lays it out in another way
     yaml.Representer = Representer
     yaml.width = 2**30
@@ -193,15 +156,11 @@ def to_yaml(tree: Mapping) -> str:
     represent = yaml.representer.add_representer
     represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _style(key)))
     represent(Scalar, scalar)
-    represent(Sequence, lambda to, node: to.represent_sequence(_TAGS + "seq", node, _is_flat(node)))
+    represent(Sequence, sequence)
     represent(Mapping, lambda to, node: to.represent_mapping(_TAGS + "map", node, flow_style=False))
     text = io.StringIO()
     yaml.dump(tree, text)
     return text.getvalue()
-
-
-def _is_flat(node: Sequence) -> bool:
-    return not any(isinstance(each, Mapping) for each in node)
 
 
 def _is_visible(node: Node) -> bool:

@@ -40,7 +40,7 @@ def _all(view: View) -> Iterator[Fact]:
     yield Fact("choices", [to_text(choice) for choice in flag.choices])
     yield Fact("unit", [flag.unit or ""], code=False)
     yield Fact("aliases", view.aliases)
-    yield Fact("former names", [old.name for old in view.old_names])
+    yield Fact("former names", view.old_names)
     yield Fact("note", [MARK_MEANINGS[each] for each in flag.attributes], code=False)
     for each in view.implies:
         sets = [f"--{setting.flag}={to_text(setting.value)}" for setting in each.sets]

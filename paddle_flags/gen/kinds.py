@@ -14,6 +14,7 @@ from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Self
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
@@ -92,14 +93,14 @@ class Written(float):
 
     text: str
 
+    def __new__(cls, text: str) -> Self:
+        """Make one."""
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
     def __str__(self) -> str:  # told by the class
         return self.text
-
-
-def _written(text: str) -> Written:
-    made = Written(text)
-    made.text = text
-    return made
 
 
 _NO_VALUE = PydanticCustomError("no_value", "no value")
@@ -137,9 +138,9 @@ class Value:
         if _BOOL.fullmatch(text):
             return text.lower() == "true"
         if _INTEGER.fullmatch(text):
-            return int(text) if len(text) < _LONGEST else _written(text)
+            return int(text) if len(text) < _LONGEST else Written(text)
         if _FLOAT.fullmatch(text):
-            return _written(text)
+            return Written(text)
         if not text:
             raise _NO_VALUE
         return AmbiguousText(text) if _NO_TEXT.fullmatch(text) else text

@@ -186,12 +186,11 @@ class FlagSet:
 
 def to_data(flags: FlagSet) -> dict[str, Any]:
     """Return a normal form as JSON: without places."""
-    parts = dataclasses.asdict(flags, dict_factory=_without_places)
-    return {"format": FORMAT, **parts}
 
+    def without_places(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in fields if name != "at"}
 
-def _without_places(fields: list[tuple[str, Any]]) -> dict[str, Any]:
-    return {name: value for name, value in fields if name != "at"}
+    return {"format": FORMAT, **dataclasses.asdict(flags, dict_factory=without_places)}
 
 
 def to_json(flags: FlagSet) -> str:

@@ -156,15 +156,13 @@ class _Normaliser:
             return UNREADABLE
         if change == "meaning" or kind is None:
             return None if change == "meaning" else raw
+        return self._convert(read.at[key], what, raw, kind, change)
+
+    def _convert(
+        self, place: Place, what: str, raw: Any, kind: Type, change: str = "default"
+    ) -> Any:
         try:
             return _changed(change, raw, kind)
-        except InvalidValueError as error:
-            self._problems.add(read.at[key], what, shown(raw), str(error))
-            return UNREADABLE
-
-    def _convert(self, place: Place, what: str, raw: Any, kind: Type) -> Any:
-        try:
-            return to_value(raw, *kind)
         except InvalidValueError as error:
             self._problems.add(place, what, shown(raw), str(error))
             return UNREADABLE

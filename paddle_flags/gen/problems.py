@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.suggestions import suggestion
 from paddle_flags.errors import FlagError, FlagUnsupportedError
-from paddle_flags.extend import optional_import
+from paddle_flags.extend import optional_import, suggest_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -107,7 +106,7 @@ def _suggest_of_many(name: str, known: Collection[str]) -> str | None:
 def suggest(name: str, known: Collection[str]) -> str:
     """Return "; did you mean 'x'?" if a known name is near, else ""."""
     if len(known) <= _FEW:
-        return suggestion(name, known)
+        return suggest_name(name, known)
     found = _suggest_of_many(name, known)
     return f"; did you mean '{found}'?" if found else ""
 

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass
 class Source:
-    """The contents of the files, and their paths; None for a file that doesn't exist."""
+    """The contents of the files; None for a file that doesn't exist."""
 
-    paths: dict[str, str]
     flags: Flags
     compat: Compat | None = None
     version: Versions | None = None
@@ -50,7 +49,7 @@ def read(paths: dict[str, str]) -> Source:
     problems.stop()
     flags = found["flags"]
     assert flags is not None  # else there were problems
-    return Source(paths, flags, found.get("flags_compat"), found.get("flags_version"))
+    return Source(flags, found.get("flags_compat"), found.get("flags_version"))
 
 
 def _read(name: str, path: str, problems: Problems) -> Any:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -131,8 +132,8 @@ class _Renderer:
         """Return the names of flags, aliases included, by their type in Python."""
         found: dict[str, list[str]] = {}
         for view in self._views:
-            old = [each.name for each in view.old_names]
-            found.setdefault(view.python_type, []).extend([view.name, *view.aliases, *old])
+            names = [view.name, *view.aliases, *view.old_names]
+            found.setdefault(view.python_type, []).extend(names)
         for each in self._set.imports:
             found.setdefault(python_type(each.type), []).append(each.name)
         return found
@@ -184,8 +185,8 @@ def _environment(templates: str | None) -> Any:
         "c_type": c_type,
         "python_type": python_type,
         "py": repr,
-        "json": _json,
-        "qualified": _qualified,
+        "json": partial(json.dumps, ensure_ascii=False),
+        "qualified": lambda kind, prefix: re.sub(r"\b(?=[a-z])", prefix, kind),
         "text": to_text,
         "docstring": _docstring,
         "flagfile": to_flagfile,
@@ -228,14 +229,6 @@ def _categories(living: list[View]) -> list[tuple[str, list[View]]]:
     return list(found.items())
 
 
-def _qualified(kind: str, prefix: str) -> str:
-    return re.sub(r"\b(?=[a-z])", prefix, kind) if prefix else kind
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _docstring(text: str, indent: int) -> str:
     """Return a docstring with its lines indented."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
@@ -259,5 +252,5 @@ def _properties(all_views: list[View]) -> dict[str, Any]:
             schema = view.config_schema
             properties |= dict.fromkeys([view.name, *view.aliases], schema)
             old = {**schema, "deprecated": True}
-            properties |= {each.name: old for each in view.old_names}
+            properties |= dict.fromkeys(view.old_names, old)
     return properties

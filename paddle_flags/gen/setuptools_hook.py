@@ -132,8 +132,7 @@ def _extend(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
     if extension is None:
         names = ", ".join(known) or "none"
         hint = suggest(flags.extension or "", known)
-        message = f"extension: found '{flags.extension}', expected one of {names}{hint}"
-        raise OptionError(message)
+        raise OptionError(f"extension: found '{flags.extension}', expected one of {names}{hint}")
     stem = os.path.splitext(os.path.basename(flags.file))[0]
     directory = os.path.join(build_temp, "pd_flags", extension.name, stem)
     made = flags.generate(["c"], directory)

@@ -69,7 +69,7 @@ def expected(kind: str, unit: str | None = None) -> str:
 
 def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     """Return a value of a type; raises Unfit."""
-    value = _counted(raw, kind, unit) if unit and type(raw) is str else raw
+    value = counted(raw, kind, unit) if unit and type(raw) is str else raw
     wanted = _PYTHON[MEMBERS[kind]]
     fits = isinstance(value, wanted) and isinstance(value, bool) == (kind == "bool")
     if fits and kind in FLOATING:
@@ -93,14 +93,14 @@ def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
     return f"; a quantity needs 'unit: {needed}'" if needed else ""
 
 
-def _counted(text: str, kind: str, unit: str) -> Any:
+def counted(text: str, kind: str, unit: str) -> Any:
     """Return the number of a quantity; the text itself if it is none, or not a whole number."""
-    counted = quantity(text, unit)
-    if counted is None:
+    number = quantity(text, unit)
+    if number is None:
         return text
     if kind in FLOATING:
-        return float(counted)
-    return int(counted) if counted.denominator == 1 else text
+        return float(number)
+    return int(number) if number.denominator == 1 else text
 
 
 def _double(raw: float) -> float:

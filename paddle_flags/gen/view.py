@@ -27,21 +27,13 @@ HASH_DIGITS = 16  # in the name of the flag that holds the hash
 
 
 @dataclass
-class Old:
-    """An old name."""
-
-    name: str
-    version: str
-
-
-@dataclass
 class View:
     """A flag with everything that the three files say about it."""
 
     set_name: str
     flag: Flag
     aliases: list[str] = field(default_factory=list)
-    old_names: list[Old] = field(default_factory=list)
+    old_names: list[str] = field(default_factory=list)
     deprecated: str | None = None  # why, and what to use instead
     retired: str | None = None
     deprecated_in: str = ""
@@ -111,7 +103,7 @@ class View:
             "unit": flag.unit or "",
             "deprecated": self.deprecated or "",
             "retired": self.retired or "",
-            "old_names": "|".join(old.name for old in self.old_names),
+            "old_names": "|".join(self.old_names),
         }
         yield from _c_texts(texts)
         if self.implies:
@@ -141,7 +133,7 @@ class View:
             "unit": flag.unit,
             "category": flag.category,
             "aliases": self.aliases,
-            "old_names": [old.name for old in self.old_names],
+            "old_names": self.old_names,
             "deprecated": self.deprecated,
             "retired": self.retired,
             **dict.fromkeys(flag.attributes, True),
@@ -247,7 +239,7 @@ def views(flags: FlagSet) -> list[View]:
     for alias in flags.aliases:
         made[alias.flag].aliases.append(alias.name)
     for renamed in flags.renamed:
-        made[renamed.flag].old_names.append(Old(renamed.name, renamed.version))
+        made[renamed.flag].old_names.append(renamed.name)
     for deprecated in flags.deprecated:
         view = made[deprecated.flag]
         view.deprecated = _advice(deprecated.reason, deprecated.replacement)

@@ -228,7 +228,7 @@ def test_an_error_of_the_script_is_its_own(alpha, tmp_path):
         (["gen", "--langs=c"], "no such option --langs; did you mean --lang?"),
         (["gen", "--dump", "--chek", "x"], "no such option --chek; did you mean --check?"),
         (["gen", "flags.yaml", "more"], "unexpected argument more\n"),
-        (["gen", "dif"], "no such file or command dif; did you mean diff?"),
+        (["gen", "dif"], "no such file or command dif; did you mean 'diff'?"),
         (["gen", "import", "plugn"], "no such kind plugn; did you mean plugin?"),
         (["gen", "import", "plugn"], "; did you mean plugin?"),
         (["gen", "import", "plugin", "--nme=x"], "no such option --nme; did you mean --name?"),

@@ -108,7 +108,7 @@ def test_a_word_that_is_nearly_a_command_is_told(capsys):
     with pytest.raises(SystemExit):
         generate(["dif", "a.yaml", "b.yaml"], "prog")
     told = capsys.readouterr().err
-    assert "no such file or command dif; did you mean diff?" in told
+    assert "no such file or command dif; did you mean 'diff'?" in told
 
 
 @pytest.mark.parametrize("languages", ["python", "c,python,docs", None])

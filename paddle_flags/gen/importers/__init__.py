@@ -1,8 +1,8 @@
-"""Writing flags.yaml for existing plugins, programs, parsers and sources.
+"""Writing flags.yaml for existing plugins, programs and parsers.
 
 An importer returns a normal form in which everything knows where it was found, and reports
-what the files can't express. `settle` runs it through the stages that a file goes through, with
-those places in all messages, and leaves out what is refused.
+what the files can't express. `render_importable` runs it through the stages that a file goes
+through, with those places in all messages, and leaves out what is refused.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 NO_HELP = "No help."  # the help of a flag that has none
 UNKNOWN_VERSION = "0.0.0"
 _NO_TEXT = re.compile("[\ud800-\udfff]")
-_PARTS = ("flags", "imports", "aliases", "renamed", "retired", "deprecated", "implies")
-_OF_FLAGS = ("aliases", "renamed", "deprecated", "implies")  # by their field `flag`
+_PARTS = ("flags", "imports", "aliases", "renamed", "retired", "deprecated")
+_OF_FLAGS = ("aliases", "renamed", "deprecated")  # by their field `flag`
 
 
 @dataclass
@@ -71,7 +71,7 @@ def _run_stages(trees: dict[str, Any]) -> None:
         name: readers_of_fields().read(name, tree, problems) for name, tree in trees.items()
     }
     problems.stop()
-    source = Source({}, reads["flags"], reads.get("flags_compat"), reads.get("flags_version"))
+    source = Source(reads["flags"], reads.get("flags_compat"))
     check(normalize(source, problems), problems)
     problems.stop()
 

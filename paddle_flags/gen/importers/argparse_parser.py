@@ -11,20 +11,21 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags import FLAGS, bridge, undefine
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
-from paddle_flags.gen.model import Alias, Deprecated, Flag, FlagSet, Place
+from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
+from paddle_flags.gen.importers.texts import flag_of
+from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Place
 from paddle_flags.gen.problems import shown, suggest
+from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from paddle_flags import Flag as LiveFlag
 
-Action = Any  # argparse's classes of actions are private
+Actions = list[argparse.Action]  # those of one dest, which are one flag
 
-_TYPES = {None: "string", str: "string", int: "int64", float: "double", bool: "string"}
-_EMPTY: dict[str, Any] = {"bool": False, "int64": 0, "double": 0.0, "string": ""}
-_STANDARD = ("positional arguments", "optional arguments", "options")  # argparse's own titles
-_MOST_CHOICES = 10  # a longer range of numbers becomes a range
+_NAMESPACE = "gen_import"  # keeps the flags apart from those that the module defines itself
+_PLAIN_TYPES = (None, str, int, float)
 
 
 def import_parser(target: str, name: str | None, version: str) -> Found:
@@ -35,7 +36,11 @@ def import_parser(target: str, name: str | None, version: str) -> Found:
     path = inspect.getsourcefile(module) or module_name
     stem = re.sub(r"\W", "_", name or os.path.splitext(os.path.basename(parser.prog))[0])
     found = Found(FlagSet(stem, version, at={"": Place(path, 1, 1)}))
-    _Importer(parser, found, _places(path)).run()
+    try:
+        _Importer(parser, found, _places(path)).run()
+    finally:
+        for flag in [flag for flag in FLAGS if flag.startswith(f"{_NAMESPACE}.")]:
+            undefine(flag)
     return found
 
 
@@ -57,8 +62,7 @@ def _parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if _is_parser(value) or callable(value)]
         expected = f"a parser or a function that returns one{suggest(attribute, known)}"
-        message = f"{target}: found no '{attribute}', expected {expected}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"{target}: found no '{attribute}', expected {expected}")
     value = getattr(module, attribute)
     try:
         parser = value if _is_parser(value) or not callable(value) else value()
@@ -93,191 +97,107 @@ def _places(path: str) -> dict[str, Place]:
 
 
 class _Importer:
+    """Imports the flags that `bridge` makes of the options, and reports what they lose."""
+
     def __init__(
         self, parser: argparse.ArgumentParser, found: Found, places: dict[str, Place]
     ) -> None:
         self._parser = parser
         self._found = found
         self._places = places
-        self._actions: list[Action] = parser._actions
+        self._left_out = bridge(parser, namespace=_NAMESPACE)
 
     def run(self) -> None:
-        for group in self._parser._action_groups:
-            title = group.title if group.title not in _STANDARD else ""
-            for action in group._group_actions:
-                self._import_action(action, title or "")
-        for group in self._parser._mutually_exclusive_groups:
-            actions = group._group_actions
-            words = ", ".join(_word(action) for action in actions)
-            what = "a mutually exclusive group"
-            self._found.report_loss(self._place(actions[0]), words, what, "independent flags")
+        by_dest: dict[str, Actions] = {}
+        for action in self._parser._actions:
+            if not action.option_strings:
+                is_command = isinstance(action, argparse._SubParsersAction)
+                what = "subcommands" if is_command else "a positional argument"
+                self._found.leave_out(self._place(action), action.dest, what, "an option")
+            elif not isinstance(action, (argparse._HelpAction, argparse._VersionAction)):
+                by_dest.setdefault(action.dest, []).append(action)
+        for dest, actions in by_dest.items():
+            known = [name for name in (f"{_NAMESPACE}.{dest}", dest) if name in FLAGS]
+            if not known:
+                what = f"an option that can't be a flag ({self._left_out.get(dest, 'it is one')})"
+                place, word = self._place(actions[0]), _word(actions[0])
+                self._found.leave_out(place, word, what, "an option that stores a value")
+            else:
+                self._import_flag(FLAGS[known[0]], actions)
+        self._report_groups()
 
-    def _place(self, action: Action) -> Place:
+    def _place(self, action: argparse.Action) -> Place:
         known = (self._places.get(word) for word in [*action.option_strings, action.dest])
         place = next((each for each in known if each), self._found.flags.at[""])
         return Place(*place)  # every flag has its own
 
-    def _import_action(self, action: Action, category: str) -> None:
-        kind = type(action).__name__
-        if kind in ("_HelpAction", "_VersionAction"):  # every command line has these
-            return
-        place, word = self._place(action), _word(action)
-        if not action.option_strings:
-            what = "subcommands" if kind == "_SubParsersAction" else "a positional argument"
-            self._found.leave_out(place, word, what, "an option")
-            return
-        convert = _KINDS.get(kind)
-        if convert is None:
-            self._found.leave_out(
-                place, word, f"the action {kind}", "an action that stores a value"
-            )
-            return
-        name, *others = _names(action)
-        flag = Flag(name, "", None, None, "", None, None, [], None, category, [], "", "")  # type: ignore[arg-type]
-        flag.at = {"": place}
-        if not convert(self, flag, action):
-            return
-        self._describe(flag, action)
-        self._found.flags.flags.append(flag)
-        for each in others if kind != "_StoreFalseAction" else ():
-            alias = Alias(each, name, at={"": self._place(action)})
-            self._found.flags.aliases.append(alias)
-
-    def _describe(self, flag: Flag, action: Action) -> None:
-        place = flag.at[""]
-        flag.attributes = ["required"] if action.required else []
-        if action.help == argparse.SUPPRESS:
-            flag.attributes.append("hidden")
-        elif action.help:
-            flag.help = self._parser._get_formatter()._expand_help(action).strip()
-        if not flag.help:
-            self._found.report_loss(
-                place, f"{flag.name}: help", "none", f"some; '{NO_HELP}' is written"
-            )
-            flag.help = NO_HELP
-        flag.attributes.sort()
-        if getattr(action, "deprecated", False):
-            flags = self._found.flags
+    def _import_flag(self, live: LiveFlag[Any], actions: Actions) -> None:
+        flags, place = self._found.flags, self._place(actions[0])
+        name = live.name.removeprefix(f"{_NAMESPACE}.")
+        flags.flags.append(flag_of(live, name, place, self._found))
+        for action in actions:
+            self._report_losses(action, name)
+        self._report_default(live, name, actions)
+        for each in dict.fromkeys(each for action in actions for each in _names(action)):
+            if each != name:
+                flags.aliases.append(Alias(each, name, at={"": self._place(actions[0])}))
+        if any(getattr(action, "deprecated", False) for action in actions):
             flags.version = flags.version or UNKNOWN_VERSION
-            reason = "deprecated"
             self._found.report_loss(
-                place, f"{flag.name}: deprecated", "no version", "since when, and why"
+                place, f"{name}: deprecated", "no version", "since when, and why"
             )
             at = {"": Place(*place)}
-            flags.deprecated.append(Deprecated(flag.name, flags.version, None, reason, at))
+            flags.deprecated.append(Deprecated(name, flags.version, None, "deprecated", at))
 
-    # ---- kinds of actions; each returns whether the flag can be imported ----
+    # ---- What a flag can't say ----
 
-    def _switch(self, flag: Flag, action: Action) -> bool:
-        flag.type = "bool"
-        default = self._parser.get_default(action.dest)
-        flag.default = bool(default)
-        if not isinstance(default, bool):
-            self._report_lost_default(flag, default)
-        return True
+    def _report_default(self, live: LiveFlag[Any], name: str, actions: Actions) -> None:
+        default = self._parser.get_default(actions[0].dest)
+        if default in (None, argparse.SUPPRESS) and not (live.required or live.items):
+            expected = f"a value; {shown(to_text(live.default))} is written"
+            place = self._place(actions[0])
+            self._found.report_loss(place, f"{name}: default", "no default", expected)
 
-    def _off_switch(self, flag: Flag, action: Action) -> bool:
-        """Import an option that stores False; --no-color of `color` comes with `color`."""
-        dest = action.dest
-        if flag.name not in (f"no{dest}", f"no_{dest}"):
-            expected = f"--no{dest}, which turns '{dest}' off"
-            self._found.report_loss(
-                flag.at[""], _word(action), "an option that stores False", expected
-            )
-        if any(each.dest == dest for each in self._actions if each is not action):
-            return False
-        flag.name = dest
-        return self._switch(flag, action)
-
-    def _value(self, flag: Flag, action: Action) -> bool:
-        place, word = flag.at[""], _word(action)
-        kind = _TYPES.get(action.type)
-        if kind is None or action.type is bool:
+    def _report_losses(self, action: argparse.Action, name: str) -> None:
+        place, word = self._place(action), _word(action)
+        report = self._found.report_loss
+        denials = {f"--no{dash}{name}" for dash in ("", "-", "_")}
+        if isinstance(action, argparse._StoreFalseAction) and denials.isdisjoint(
+            action.option_strings
+        ):
+            expected = f"--no{name}, which turns '{name}' off"
+            report(place, word, "an option that stores False", expected)
+        if action.type not in _PLAIN_TYPES:
             said = getattr(action.type, "__name__", repr(action.type))
             why = "bool(), for which all text is true" if action.type is bool else f"{said}()"
-            self._found.report_loss(place, f"{word}: type", why, "a type; string is written")
-        item = kind or "string"
-        flag.type = item
-        if self._is_list(action):
-            flag.type, flag.items = "string", item
-            how = f"nargs={action.nargs!r}" if action.nargs else type(action).__name__
-            self._found.report_loss(place, word, how, f"one value with commas, {word}=a,b")
-        elif action.nargs == "?":
+            report(place, f"{word}: type", why, "a type; string is written")
+        if action.nargs == "?":
             what = f"nargs='?' with const={action.const!r}"
-            self._found.report_loss(place, word, what, "a value whenever the flag is used")
-        default = self._parser.get_default(action.dest)
-        flag.default = self._default(flag, action, default, item)
-        self._choices(flag, action, item)
-        return True
+            report(place, word, what, "a value whenever the flag is used")
+        elif action.nargs not in (None, 0) or isinstance(action, argparse._AppendAction):
+            how = f"nargs={action.nargs!r}" if action.nargs else type(action).__name__
+            report(place, word, how, f"one value with commas, {word}=a,b")
 
-    @staticmethod
-    def _is_list(action: Action) -> bool:
-        kind = type(action).__name__
-        return kind in ("_AppendAction", "_ExtendAction") or action.nargs not in (None, "?")
-
-    def _default(self, flag: Flag, action: Action, default: Any, item: str) -> Any:
-        if isinstance(default, str) and action.type is not None:
-            try:  # as parse_args does
-                default = self._parser._get_value(action, default)
-            except argparse.ArgumentError:
-                self._report_lost_default(flag, default)
-        if flag.items:
-            values = list(default) if isinstance(default, (list, tuple)) else []
-            if default is not None and not isinstance(default, (list, tuple)):
-                self._report_lost_default(flag, default)
-            return [self._scalar(flag, each, item) for each in values]
-        if default is None or default is argparse.SUPPRESS:
-            if not action.required:
-                self._report_lost_default(flag, None)
-            return _EMPTY[item]
-        return self._scalar(flag, default, item)
-
-    def _scalar(self, flag: Flag, value: Any, item: str) -> Any:
-        wanted: Any = {"int64": int, "double": (int, float), "string": str}[item]
-        if isinstance(value, wanted) and not isinstance(value, bool):
-            return float(value) if item == "double" else value
-        if item == "string" and value is not None:
-            self._report_lost_default(flag, value, str(value))
-            return str(value)
-        self._report_lost_default(flag, value)
-        return _EMPTY[item]
-
-    def _report_lost_default(self, flag: Flag, value: Any, instead: Any = None) -> None:
-        written = _EMPTY[flag.items or flag.type] if instead is None else instead
-        found = "no default" if value is None else shown(str(value))
-        expected = f"a value; {shown(written)} is written"
-        self._found.report_loss(flag.at[""], f"{flag.name}: default", found, expected)
-
-    def _choices(self, flag: Flag, action: Action, item: str) -> None:
-        choices = action.choices
-        if choices is None:
-            return
-        if isinstance(choices, range) and choices.step == 1 and len(choices) > _MOST_CHOICES:
-            flag.min, flag.max = choices[0], choices[-1]
-            return
-        flag.choices = [self._scalar(flag, each, item) for each in choices]
+    def _report_groups(self) -> None:
+        for group in self._parser._mutually_exclusive_groups:
+            actions = group._group_actions
+            words = ", ".join(map(_word, actions))
+            what = "a mutually exclusive group"
+            self._found.report_loss(self._place(actions[0]), words, what, "independent flags")
 
 
-_KINDS = {
-    "_StoreTrueAction": _Importer._switch,
-    "_StoreFalseAction": _Importer._off_switch,
-    "BooleanOptionalAction": _Importer._switch,
-    "_StoreAction": _Importer._value,
-    "_AppendAction": _Importer._value,
-    "_ExtendAction": _Importer._value,
-}
+def _word(action: argparse.Action) -> str:
+    """Return an option as it is written: the first long one if there is one."""
+    words = action.option_strings
+    return next((word for word in words if word.startswith("--")), words[0])
 
 
-def _word(action: Action) -> str:
-    """Return a value as a command line has it."""
-    words: list[str] = action.option_strings
-    return next((word for word in words if word.startswith("--")), (words or [action.dest])[0])
-
-
-def _names(action: Action) -> Iterator[str]:
-    """Return the names: that of the first long option, then all others."""
-    words = sorted(action.option_strings, key=lambda word: word != _word(action))
-    if type(action).__name__ == "BooleanOptionalAction":
-        words = [word for word in words if not word.startswith("--no-")]
-    names = [re.sub(r"\W", "_", word.lstrip("-+/")) for word in words]
-    return iter(dict.fromkeys(names))
+def _names(action: argparse.Action) -> list[str]:
+    """Return the names that an option has as a flag; one that turns a flag off has none."""
+    if isinstance(action, (argparse._StoreFalseAction, argparse._StoreConstAction)) and not (
+        isinstance(action, argparse._StoreTrueAction)
+    ):
+        return []
+    is_pair = isinstance(action, argparse.BooleanOptionalAction)
+    words = [w for w in action.option_strings if not (is_pair and w.startswith("--no-"))]
+    return [re.sub(r"\W", "_", word.lstrip("-+/")) for word in words]

@@ -52,8 +52,7 @@ def _run(command: Sequence[str]) -> tuple[bytes, bytes]:
             message = f"{command[0]}: --helpxml: found no end within {SECONDS} seconds"
             raise GenerateError(f"{message}, expected one") from error
         except OSError as error:
-            message = f"{command[0]}: {os.strerror(error.errno or 0)}"
-            raise FlagFileError(message) from error
+            raise FlagFileError(f"{command[0]}: {os.strerror(error.errno or 0)}") from error
         output.seek(0)
         errors.seek(0)
         return output.read(), errors.read()
@@ -65,16 +64,14 @@ def import_file(path: str, name: str | None, version: str) -> Found:
         with open(path, "rb") as file:
             data = file.read()
     except OSError as error:
-        message = f"{path}: {os.strerror(error.errno or 0)}"
-        raise FlagFileError(message) from error
+        raise FlagFileError(f"{path}: {os.strerror(error.errno or 0)}") from error
     return from_xml(data, path, name, version)
 
 
 def from_xml(data: bytes, where: str, name: str | None, version: str) -> Found:
     """Return the flags of XML."""
     if b"<!DOCTYPE" in data:
-        message = f"{where}:1:1: found a document type, expected none"
-        raise GenerateError(message)
+        raise GenerateError(f"{where}:1:1: found a document type, expected none")
     try:
         root = ET.fromstring(data)  # noqa: S314 - as above
     except ET.ParseError as error:
@@ -82,8 +79,7 @@ def from_xml(data: bytes, where: str, name: str | None, version: str) -> Found:
         message = f"{where}:{line}:{column + 1}: found {error.msg}, expected the XML of --helpxml"
         raise GenerateError(message) from error
     if root.tag != "AllFlags":
-        message = f"{where}:1:1: found <{root.tag}>, expected <AllFlags>"
-        raise GenerateError(message)
+        raise GenerateError(f"{where}:1:1: found <{root.tag}>, expected <AllFlags>")
     program = root.findtext("program") or where
     stem = re.sub(r"\W", "_", os.path.basename(program).partition(".")[0])
     found = Found(FlagSet(name or stem, version, at={"": Place(where, 1, 1)}))

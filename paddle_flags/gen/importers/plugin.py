@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import load_plugin
 from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags.extend import ffi, lib, to_text
-from paddle_flags.gen.importers import NO_HELP, UNKNOWN_VERSION, Found
+from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.foreign import report_foreign
-from paddle_flags.gen.importers.texts import advice, from_text
+from paddle_flags.gen.importers.texts import advice, flag_of
 from paddle_flags.gen.model import (
-    ATTRIBUTES,
     MEMBERS,
     Alias,
     Deprecated,
-    Flag,
     FlagSet,
     Import,
     Place,
@@ -104,7 +102,7 @@ def _import_flag(live: Live[Any], found: Found) -> None:
     if live.retired is not None:
         flags.retired.append(_retired(live, place, found))
         return
-    flags.flags.append(_flag(live, place, found))
+    flags.flags.append(flag_of(live, live.name, place, found))
     for each in live.aliases:
         flags.aliases.append(Alias(each, live.name, at={"": _place(live)}))
     for each in live.old_names:
@@ -132,27 +130,3 @@ def _retired(live: Live[Any], place: Place, found: Found) -> Retired:
     told = _RETIRED.match(live.help)
     version = told[1] if told else _version(found, place, f"{live.name}: retired")
     return Retired(live.name, live.type, version, instead, reason, at={"": place})
-
-
-def _flag(live: Live[Any], place: Place, found: Found) -> Flag:
-    if not live.help.strip():
-        found.report_loss(place, f"{live.name}: help", "none", f"some; '{NO_HELP}' is written")
-    default: Any = live.default
-    kind = live.items or live.type
-    unit = live.unit if not live.items else None
-    return Flag(
-        name=live.name,
-        type=live.type,
-        items=live.items,
-        default=list(default) if live.items else default,
-        help=live.help.strip() or NO_HELP,
-        min=live.min,
-        max=live.max,
-        choices=[from_text(each, kind, unit) for each in live.choices or ()],
-        unit=live.unit,
-        category=live.category,
-        attributes=[each for each in ATTRIBUTES if getattr(live, each)],
-        owner="",
-        since="",
-        at={"": place},
-    )
