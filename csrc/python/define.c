@@ -98,7 +98,7 @@ static bool set_text_fields(definition *made, PyObject *const *given) {
          set_text_field(made, &def->help, given[HELP]) PD_TEXT_MAP(SET_ATTRIBUTE);
 }
 
-static bool fill_definition(fast_state *state, definition *made, PyObject *const *given) {
+static bool fill_plain_definition(fast_state *state, definition *made, PyObject *const *given) {
   PyFrameObject *frame = (PyFrameObject *)given[FRAME];
   pd_flag_def *def = &made->def;
   int type = find_type(given[DEFAULT], given[TYPE]);
@@ -155,7 +155,7 @@ PyObject *fast_define(PyObject *module, PyObject *arguments) {
   }
   for (Py_ssize_t i = 0; i < count; i++) given[i] = PyTuple_GetItem(arguments, i);
   PyObject *flag = NULL;
-  if (fill_definition(PyModule_GetState(module), &made, given)) {
+  if (fill_plain_definition(PyModule_GetState(module), &made, given)) {
     flag = register_definition(module, given, &made.def);
   } else {
     flag = Py_NewRef(Py_None);
@@ -164,7 +164,7 @@ PyObject *fast_define(PyObject *module, PyObject *arguments) {
   return flag;
 }
 
-PyObject *fast_make(PyObject *module, PyObject *arguments) {
+PyObject *fast_wrap_handle(PyObject *module, PyObject *arguments) {
   unsigned long long address;
   PyObject *name;
   if (!PyArg_ParseTuple(arguments, "KU:make", &address, &name)) return NULL;

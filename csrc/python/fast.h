@@ -175,16 +175,16 @@ PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments);
 
 /* scopes_opening(): call this before the current context gets other scopes. Returns whether
  * contexts are followed. */
-PyObject *fast_scopes_opening(PyObject *module, PyObject *nothing);
+PyObject *fast_scopes_prepare_opening(PyObject *module, PyObject *nothing);
 
 /* scopes_opened(): call this when it has them. Returns the current place. */
-PyObject *fast_scopes_opened(PyObject *module, PyObject *nothing);
+PyObject *fast_scopes_record_opening(PyObject *module, PyObject *nothing);
 
 /* scopes_ended(): call this when it has the former ones again. */
-PyObject *fast_scopes_ended(PyObject *module, PyObject *nothing);
+PyObject *fast_scopes_record_end(PyObject *module, PyObject *nothing);
 
 /* scopes_place(): returns the current place. */
-PyObject *fast_scopes_place(PyObject *module, PyObject *nothing);
+PyObject *fast_scopes_get_place(PyObject *module, PyObject *nothing);
 
 /* scopes_end(number, place): ends a scope, which was opened at that place. */
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
@@ -200,7 +200,7 @@ PyObject *fast_unload(PyObject *module, PyObject *arguments);
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
 PyObject *fast_is_waiting(PyObject *module, PyObject *nothing);
-PyObject *fast_listen(PyObject *module, PyObject *function);
+PyObject *fast_set_load_listener(PyObject *module, PyObject *function);
 
 /* ---- Validators and watchers in Python (hook.c) ---- */
 
@@ -243,7 +243,7 @@ PyObject *fast_drop_hook(PyObject *module, PyObject *address);
 /* ---- Reports (collect.c). Functions of the Python module. ---- */
 
 /* new_collector(): returns the address of a pd_writer and that of its context, which collects the
- * text. take_collected(context) returns the text as bytes, and frees the context. */
+ * text. pop_collected(context) returns the text as bytes, and frees the context. */
 PyObject *fast_new_collector(PyObject *module, PyObject *nothing);
 PyObject *fast_take_collected(PyObject *module, PyObject *address);
 
@@ -253,7 +253,7 @@ extern PyType_Spec fast_registry_spec;
 
 /* Functions of the Python module. */
 PyObject *fast_attach(PyObject *module, PyObject *arguments);
-PyObject *fast_make(PyObject *module, PyObject *arguments);
+PyObject *fast_wrap_handle(PyObject *module, PyObject *arguments);
 PyObject *fast_define(PyObject *module, PyObject *arguments);
 PyObject *fast_call_holding(PyObject *module, PyObject *arguments);
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments);

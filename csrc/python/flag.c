@@ -151,14 +151,14 @@ static bool refresh_definition(flag_object *self) {
     store_definition(self, info.generation, NULL, NULL, info.sensitive,
                      info.scoped && !info.optional);
   } else {
-    PyObject *done = PyObject_CallMethod((PyObject *)self, "_look_again", NULL);
+    PyObject *done = PyObject_CallMethod((PyObject *)self, "_refresh_definition", NULL);
     if (!done) PyErr_Clear();
     Py_XDECREF(done);
   }
   return load_known_generation(self) == load_generation(self);
 }
 
-static inline bool is_definition_known(flag_object *self) {
+static inline bool ensure_definition_known(flag_object *self) {
   return load_known_generation(self) == load_generation(self) || refresh_definition(self);
 }
 
@@ -221,7 +221,7 @@ PyObject *fast_flag_read(PyObject *flag) {
   if (whole & PD_STATE_UNSET && !(whole & ASK)) Py_RETURN_NONE;
   const void *cell = whole & ASK ? &here : get_cell(self, state);
   if (!cell) return NULL;
-  if (!is_definition_known(self)) return NULL;
+  if (!ensure_definition_known(self)) return NULL;
   if (whole & ASK && !(self->scoped && read_thread_value(self, state, &here))) return NULL;
   uint32_t generation = load_known_generation(self);
   if (list || self->type) return read_decoded_value(self, generation, whole, cell);
@@ -316,7 +316,7 @@ bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *v
                                   pd_assignment *item, PyObject **holder) {
   if (Py_TYPE(flag) != state->flag_type) return false;
   flag_object *self = (flag_object *)flag;
-  if (!is_definition_known(self) || self->type) return false;
+  if (!ensure_definition_known(self) || self->type) return false;
   *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
   return fast_convert_value(item->type, value, &item->value, holder);
 }
@@ -328,7 +328,7 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
   pd_assignment item = {.flag = self->handle, .type = (pd_type)load_state(self)};
   PyObject *holder;
-  if (!state || !frame || !is_definition_known(self) || self->type ||
+  if (!state || !frame || !ensure_definition_known(self) || self->type ||
       !fast_find_location(state, frame, &origin.place, &origin.line) ||
       !fast_convert_value(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
@@ -409,9 +409,9 @@ static PyObject *get_flag_state(PyObject *self, void *Py_UNUSED(closure)) {
   return PyLong_FromLong(load_state((flag_object *)self));
 }
 
-static PyObject *get_flag_type(PyObject *object, void *Py_UNUSED(closure)) {
+static PyObject *get_python_type_of_flag(PyObject *object, void *Py_UNUSED(closure)) {
   flag_object *self = (flag_object *)object;
-  is_definition_known(self);
+  ensure_definition_known(self);
   PyObject *type = get_value_type(self, load_known_generation(self));
   if (!type) Py_RETURN_NONE; /* another one has come on another thread */
   return type;
@@ -458,7 +458,7 @@ static PyGetSetDef getset[] = {
     {"source", get_flag_source, NULL,
      "Where the value comes from, such as `\"default\"` or `\"argv\"`; see `FlagEntry.source`.",
      NULL},
-    {"_type", get_flag_type, NULL, "The Type, or None.", NULL},
+    {"_type", get_python_type_of_flag, NULL, "The Type, or None.", NULL},
     {"_known", get_known_definition, NULL,
      "The ValueType, and whether values are secret; None of a former definition.", NULL},
     {"_address", get_flag_address, NULL, "The pd_flag, as a number.", NULL},

@@ -104,7 +104,7 @@ static void stop_listening(void) {
 
 /* ---- Deferred hooks ---- */
 
-static bool deferred; /* some hooks were, since the last take_deferred() */
+static bool deferred; /* some hooks were, since the last pop_deferred() */
 
 static void on_deferred(void *unused) {
   (void)unused;
@@ -120,7 +120,7 @@ typedef struct warning {
   char text[];
 } warning;
 
-static warning *warnings; /* the last one; each is freed by take_warnings() */
+static warning *warnings; /* the last one; each is freed by pop_warnings() */
 
 /* Any thread, with or without the GIL. The warning is lost if memory is out. That of a refused
  * module doesn't wait for the next call of the package, which may never come. */
@@ -138,7 +138,7 @@ static void on_warning(const char *message, pd_warning kind, void *unused) {
   if (kind == PD_WARNING_REFUSED) notify_main_thread();
 }
 
-/* take_warnings(): returns the warnings since the last call, as pairs of kind and text. */
+/* pop_warnings(): returns the warnings since the last call, as pairs of kind and text. */
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   PyObject *list = PyList_New(0);
@@ -168,7 +168,7 @@ PyObject *fast_is_waiting(PyObject *module, PyObject *nothing) {
   return PyBool_FromLong(fast_has_notices());
 }
 
-/* take_deferred(): true if hooks were deferred since the last call. */
+/* pop_deferred(): true if hooks were deferred since the last call. */
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(__atomic_exchange_n(&deferred, false, __ATOMIC_SEQ_CST));
@@ -177,7 +177,7 @@ PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
 /* listen(function): from now on collect the registry's warnings, and have the main thread call the
  * function when hooks were deferred or a module was refused. None stops it. Only the main
  * interpreter is called this way. */
-PyObject *fast_listen(PyObject *module, PyObject *function) {
+PyObject *fast_set_load_listener(PyObject *module, PyObject *function) {
   (void)module;
   bool on = function != Py_None, main = is_in_main_interpreter();
   if (on) __atomic_store_n(&listening, true, __ATOMIC_SEQ_CST);

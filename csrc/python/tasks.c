@@ -118,7 +118,7 @@ static thread_record *add_thread_record(PyObject *dict, PyObject *key) {
 }
 
 /* Returns NULL without an exception if memory is out, or the thread is ending. */
-static thread_record *find_thread_record(void) {
+static thread_record *get_or_make_thread_record(void) {
   PyObject *dict = PyThreadState_GetDict();
   PyObject *found = dict ? fast_dict_get(dict, followed->scopes) : NULL;
   if (!found) return dict ? add_thread_record(dict, followed->scopes) : NULL;
@@ -132,7 +132,7 @@ static thread_record *get_thread_record(void) {
   if (latest.of != thread || latest.freed != now || !latest.found) {
     latest.of = thread;
     latest.freed = now;
-    latest.found = find_thread_record();
+    latest.found = get_or_make_thread_record();
   }
   return latest.found;
 }
@@ -275,7 +275,7 @@ static PyObject *make_place_number(const thread_record *in) {
             : PyLong_FromUnsignedLong(PyThread_get_thread_ident());
 }
 
-PyObject *fast_scopes_opening(PyObject *module, PyObject *nothing) {
+PyObject *fast_scopes_prepare_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
   if (!is_following(module)) Py_RETURN_FALSE;
   thread_record *in = get_thread_record();
@@ -287,7 +287,7 @@ PyObject *fast_scopes_opening(PyObject *module, PyObject *nothing) {
   Py_RETURN_TRUE;
 }
 
-PyObject *fast_scopes_opened(PyObject *module, PyObject *nothing) {
+PyObject *fast_scopes_record_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
   if (!is_following(module)) return make_place_number(NULL);
   thread_record *in = get_thread_record();
@@ -295,14 +295,14 @@ PyObject *fast_scopes_opened(PyObject *module, PyObject *nothing) {
   return learn_context(in) && store_context_scopes(in) ? make_place_number(in) : NULL;
 }
 
-PyObject *fast_scopes_ended(PyObject *module, PyObject *nothing) {
+PyObject *fast_scopes_record_end(PyObject *module, PyObject *nothing) {
   (void)nothing;
   thread_record *in = is_following(module) ? get_thread_record() : NULL;
   if (in && in->capsule && !store_context_scopes(in)) return NULL;
   Py_RETURN_NONE;
 }
 
-PyObject *fast_scopes_place(PyObject *module, PyObject *nothing) {
+PyObject *fast_scopes_get_place(PyObject *module, PyObject *nothing) {
   (void)nothing;
   return make_place_number(is_following(module) ? get_thread_record() : NULL);
 }
@@ -314,7 +314,7 @@ PyObject *fast_scopes_end(PyObject *module, PyObject *arguments) {
   thread_record *in = is_following(module) ? get_thread_record() : NULL;
   if (in && (uintptr_t)in->context != context)
     end_scope_elsewhere((void *)(uintptr_t)context, number);
-  return fast_scopes_ended(module, NULL);
+  return fast_scopes_record_end(module, NULL);
 }
 
 PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments) {

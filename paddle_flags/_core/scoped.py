@@ -145,9 +145,9 @@ class scoped:
     def _leave(self) -> None:
         """End the latest scope that was opened here; if there is none, the latest one."""
         opened = self._open
-        scopes_end(*(opened.pop() if len(opened) == 1 else self._take_own()))
+        scopes_end(*(opened.pop() if len(opened) == 1 else self._pop_own_scope()))
 
-    def _take_own(self) -> tuple[int, int]:
+    def _pop_own_scope(self) -> tuple[int, int]:
         here = scopes_place()
         own = [each for each in self._open if each[1] == here]
         taken = own[-1] if own else self._open[-1]

@@ -8,8 +8,8 @@ from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
 from paddle_flags._core.frames import frame_above
-from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, take_deferred
-from paddle_flags._fast import take_warnings as pop_native_warnings
+from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, pop_deferred
+from paddle_flags._fast import pop_warnings as pop_native_warnings
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -235,7 +235,7 @@ def run_deferred_hooks() -> None:
     A value that a validator rejects now becomes a warning: the call that set it has
     returned. Raises KeyboardInterrupt or SystemExit of a hook.
     """
-    take_deferred()
+    pop_deferred()
     refused = ErrorList()
     lib.pd_deferred_run(refused.pointer, ffi.NULL)
     for exception in refused.exceptions():
@@ -314,7 +314,7 @@ def raise_deferred(result: object = None) -> None:
     failure = pop_callback_error() if failures else None
     if failure is not None and not isinstance(failure, Exception):
         raise failure
-    if take_deferred():
+    if pop_deferred():
         run_deferred_hooks()
     if (queued_warnings or is_waiting()) and not in_hook():
         issue_warnings(result)

@@ -144,7 +144,7 @@ static bool is_attempt_stale(const attempt *at) {
 /* Checks the definitions against the registry, all together: links the implementations, and
  * reserves the names. release_stage gives both back before the lock is released, or they are
  * published. */
-static bool check_attempt(attempt *at) {
+static bool check_trial(attempt *at) {
   pd__defs *defs = at->defs;
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
@@ -155,7 +155,7 @@ static bool check_attempt(attempt *at) {
   return false;
 }
 
-/* Undoes check_attempt. */
+/* Undoes check_trial. */
 static void release_stage(attempt *at) {
   pd__impls_unlink(at->defs->impls, at->defs->impls_count);
   pd__stage_release(&at->stage);
@@ -229,7 +229,7 @@ static outcome run_attempt(attempt *at) {
     if (at->refused.status != PD_OK) return refuse_attempt(at);
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
-    if (!check_attempt(at)) return refuse_attempt(at);
+    if (!check_trial(at)) return refuse_attempt(at);
   } while (!has_all_answers(at));
   if (!define_operations(at)) {
     release_stage(at);

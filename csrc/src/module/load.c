@@ -126,7 +126,7 @@ static bool check_namespace(const pd__loading *load, const pd_module *module, pd
 
 /* Gives back what begin_module_load counted, and returns the handle if the caller is to close it. A
  * module with a record reports by itself when it leaves. */
-static void *release_module(pd_module *module) {
+static void *abort_module_load(pd_module *module) {
   if (!pd__module_membership(module)->record) pd__module_set_present(module, false);
   return pd__module_end_load(module);
 }
@@ -153,7 +153,7 @@ static void close_module(pd_module *module, void *handle) {
 static void *finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
   pd_module *module = ended->module;
   ended->module = NULL;
-  void *closing = module && !accepted ? release_module(module) : NULL;
+  void *closing = module && !accepted ? abort_module_load(module) : NULL;
   if (module && accepted) pd__module_turn_load_into_opening(module);
   end_load_of_joined(operation, ended, module, accepted);
   return closing;

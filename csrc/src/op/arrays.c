@@ -35,11 +35,11 @@ typedef struct word {
   size_t length;
 } word;
 
-static bool is_word_equal(word a, const char *text) {
+static bool is_word_equal_to_text(word a, const char *text) {
   return !strncmp(a.at, text, a.length) && !text[a.length];
 }
 
-static bool is_equal_word(word a, word b) {
+static bool is_word_equal_to_word(word a, word b) {
   return a.length == b.length && !memcmp(a.at, b.at, a.length);
 }
 
@@ -71,8 +71,8 @@ typedef struct array {
 
 static bool is_type_name(word name) {
   size_t i = 0;
-  while (i < TYPES && !is_word_equal(name, types[i].name)) i++;
-  return i < TYPES || is_word_equal(name, "any");
+  while (i < TYPES && !is_word_equal_to_text(name, types[i].name)) i++;
+  return i < TYPES || is_word_equal_to_text(name, "any");
 }
 
 static bool skip_dimensions(const char **at) {
@@ -161,14 +161,14 @@ static int64_t parse_number(word text) {
 
 static pd_status check_size(word name, int64_t size, size_t index, int32_t dimension, sizes *all,
                             pd_error *err) {
-  if (is_word_equal(name, "_")) return PD_OK;
+  if (is_word_equal_to_text(name, "_")) return PD_OK;
   if (*name.at >= '0' && *name.at <= '9') {
     if (parse_number(name) == size) return PD_OK;
     return pd__fail(err, PD_ERR_TYPE, "array %zu: dimension %d is %lld, expected %.*s", index,
                     dimension, (long long)size, (int)name.length, name.at);
   }
   size_t i = 0;
-  while (i < all->count && !is_equal_word(all->known[i].name, name)) i++;
+  while (i < all->count && !is_word_equal_to_word(all->known[i].name, name)) i++;
   if (i < all->count && all->known[i].size != size) {
     return fail_size(index, dimension, size, all, i, err);
   }
@@ -221,8 +221,8 @@ static pd_status check_array(const array *expected, const tensor *of, size_t ind
                              pd_error *err) {
   char type[64];
   bool on_cpu = of->device == CPU || of->device == CUDA_HOST || of->device == ROCM_HOST;
-  if (!is_word_equal(expected->type, "any") &&
-      !is_word_equal(expected->type, get_type_name(of, type))) {
+  if (!is_word_equal_to_text(expected->type, "any") &&
+      !is_word_equal_to_text(expected->type, get_type_name(of, type))) {
     return pd__fail(err, PD_ERR_TYPE, "array %zu: its items are %s, expected %.*s", index,
                     get_type_name(of, type), (int)expected->type.length, expected->type.at);
   }

@@ -14,7 +14,8 @@ static void report_waiting(pd__report *report) {
 
 static void prepare_definition(pd__family *family) {
   pd__report_waiting = report_waiting;
-  pd__stage_own_validator = (pd__own_validator){pd__preference_check, pd__preference_check_locked};
+  pd__stage_own_validator =
+      (pd__own_validator){pd__preference_check, pd__preference_check_names_locked};
   family->def.validate = pd__preference_check;
   family->def.watch = pd__family_choose_again;
   family->def.scoped = family->def.scoped_cell = family->scoped > 0;

@@ -268,8 +268,8 @@ bool pd__preference_is_known(const pd__family *family, const pd__preference *ite
  * asks no implementation. */
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size);
-bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *context, char *why,
-                                 size_t size);
+bool pd__preference_check_names_locked(const pd_flag_entry *const *entries, void *context,
+                                       char *why, size_t size);
 
 /* The watcher of the flag (choose.c). */
 void pd__family_choose_again(pd_flag *flag, void *context);

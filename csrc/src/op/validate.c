@@ -112,8 +112,8 @@ static bool check_known(const pd__family *family, const pd_flag_entry *entry, ch
   return true;
 }
 
-bool pd__preference_check_locked(const pd_flag_entry *const *entries, void *context, char *why,
-                                 size_t size) {
+bool pd__preference_check_names_locked(const pd_flag_entry *const *entries, void *context,
+                                       char *why, size_t size) {
   return check_grammar(entries[0]->value.str, why, size) &&
          check_known(context, entries[0], why, size);
 }

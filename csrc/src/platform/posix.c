@@ -101,7 +101,8 @@ static const char *find_kind_fault(const struct stat *status, bool library) {
 
 /* Returns a file descriptor, or -1 and sets *why. Only regular files are opened, since opening a
  * device may have side effects; fstat checks again, in case the file was replaced in between. */
-static int open_regular(const char *path, bool library, struct stat *status, const char **why) {
+static int open_regular_file(const char *path, bool library, struct stat *status,
+                             const char **why) {
   bool found = stat(path, status) == 0;
   *why = found             ? find_kind_fault(status, library)
          : errno == ENOENT ? "no such file"
@@ -141,7 +142,7 @@ pd_status pd__platform_open_library(const char *path, void **handle, const void 
                                     pd_error *err) {
   struct stat status;
   const char *why = "the path is empty, expected that of a shared library";
-  int fd = *path ? open_regular(path, true, &status, &why) : -1;
+  int fd = *path ? open_regular_file(path, true, &status, &why) : -1;
   if (fd >= 0) {
     why = pd__posix_find_fault(fd, (uint64_t)status.st_size);
     close(fd);
@@ -207,7 +208,7 @@ const char *pd__platform_read_file(pd__arena *arena, const char *path, size_t mo
                                    size_t *length) {
   struct stat status;
   const char *why = "the path is empty";
-  int fd = *path ? open_regular(path, false, &status, &why) : -1;
+  int fd = *path ? open_regular_file(path, false, &status, &why) : -1;
   if (fd >= 0) why = read_whole_file(arena, fd, status.st_size, most, out, length);
   if (fd >= 0) close(fd);
   return why ? pd__arena_copy_text(arena, why, strlen(why)) : NULL;

@@ -198,7 +198,8 @@ pd_source pd__change_source(const pd__change *change) {
 
 /* ---- After the lock was released ---- */
 
-static pd_status check_change_again(pd__change *change, const pd__changes *changes, pd_error *err) {
+static pd_status prepare_change_again(pd__change *change, const pd__changes *changes,
+                                      pd_error *err) {
   pd_flag *flag = change->flag;
   if (flag->defined) pd__prepare_reset(change, changes->pushes); /* overrides may have changed */
   if (change->action == PD__ASSIGN && !change->resets && change->generation != flag->generation) {
@@ -219,7 +220,7 @@ void pd__prepare_changes_again(pd__changes *changes) {
     pd_error err;
     pd__change *change = &changes->items[i];
     changes->hooked |= pd__flag_has_hooks(change->flag);
-    if (check_change_again(change, changes, &err) != PD_OK) {
+    if (prepare_change_again(change, changes, &err) != PD_OK) {
       pd__report_add(changes->report, &err);
       change->action = PD__IDLE; /* its value may be of another type: it isn't converted */
     }

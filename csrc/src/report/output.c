@@ -38,7 +38,7 @@ void pd__out_add_format(pd__out *out, const char *format, ...) {
   out->length += (size_t)length;
 }
 
-void pd__out_add_hex(pd__out *out, char byte) {
+void pd__out_add_hex_escape(pd__out *out, char byte) {
   pd__out_add_format(out, "\\x%02x", (unsigned char)byte);
 }
 

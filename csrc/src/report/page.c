@@ -101,7 +101,8 @@ void pd__page_append(pd__page *page, pd__style style, const char *text, size_t l
     if (!fits && page->column > page->indent) wrap_line(page);
     write_owed_blanks(page, style);
     if (!next.escaped) pd__out_add(page->out, text, next.length);
-    for (size_t i = 0; next.escaped && i < next.length; i++) pd__out_add_hex(page->out, text[i]);
+    for (size_t i = 0; next.escaped && i < next.length; i++)
+      pd__out_add_hex_escape(page->out, text[i]);
     page->column += next.columns;
     page->apart = true;
     text += next.length;

@@ -24,7 +24,7 @@ void pd__out_add_text(pd__out *out, const char *text);
 PD__PRINTF(2, 3) void pd__out_add_format(pd__out *out, const char *format, ...);
 
 /* Writes `byte` as "\xHH". */
-void pd__out_add_hex(pd__out *out, char byte);
+void pd__out_add_hex_escape(pd__out *out, char byte);
 
 /* Writes `byte` as an escape and returns true if it is a line break, a tab, a backslash or `quote`;
  * returns false otherwise. */

@@ -29,7 +29,7 @@ static void write_quoted(pd__out *out, const char *text) {
     if (length > 0 && !strchr("\\'", *text)) {
       pd__out_add(out, text, length);
     } else if (!pd__out_add_escaped(out, *text, '\'')) {
-      pd__out_add_hex(out, *text);
+      pd__out_add_hex_escape(out, *text);
     }
     text += length ? length : 1;
   }

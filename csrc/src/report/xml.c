@@ -54,14 +54,14 @@ static void write_flag_element(pd__out *out, const pd__row *row) {
   pd__out_add_text(out, "</flag>\n");
 }
 
-static int compare_files(const void *left, const void *right) {
+static int compare_rows_by_file(const void *left, const void *right) {
   const pd__row *a = left, *b = right;
   int order = strcmp(a->info.file, b->info.file);
   return order ? order : strcmp(a->info.name, b->info.name);
 }
 
 void pd__xml_write(pd__rows *rows, const pd_report_options *options, pd__out *out) {
-  if (rows->count > 0) qsort(rows->items, rows->count, sizeof *rows->items, compare_files);
+  if (rows->count > 0) qsort(rows->items, rows->count, sizeof *rows->items, compare_rows_by_file);
   pd__out_add_text(out, "<?xml version=\"1.0\"?>\n<AllFlags>\n");
   write_element(out, "program", options->program);
   pd__out_add_text(out, "\n");
