@@ -98,7 +98,7 @@ class Collector(_Collector):
 
     def __init__(self, values: Iterable[str] = (), *, key: bytes | None = None) -> None:
         self._wanted = _matcher(values)
-        self._key = _checked(key)
+        self._key = _check_key(key)
         self._lock = threading.Lock()
         self._changes = dict.fromkeys(_SOURCES, 0)
         self._hook = watch(self._count, weak=True)
@@ -113,7 +113,7 @@ class Collector(_Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics, as they are now."""
-        return self._metrics(self._look())
+        return self._metrics(self._sample_flags())
 
     def _count(self, flag: Flag[Any]) -> None:
         try:
@@ -144,7 +144,7 @@ class Collector(_Collector):
         yield changes
         yield values
 
-    def _look(self) -> _Now:
+    def _sample_flags(self) -> _Now:
         changed = 0
         texts: list[bytes] = []
         values: list[tuple[str, float]] = []
@@ -267,7 +267,7 @@ def _matcher(values: Iterable[str]) -> Any:
     return lambda name: matches(normalize_name(name))
 
 
-def _checked(key: bytes | None) -> bytes | None:
+def _check_key(key: bytes | None) -> bytes | None:
     if key is None:
         return None
     if not isinstance(key, bytes):

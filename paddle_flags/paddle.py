@@ -58,7 +58,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
         message = f"flags: expected a name, or a list or tuple of names, not {type(flags).__name__}"
         raise FlagTypeError(message)
     names = [flags] if isinstance(flags, str) else flags
-    return {name: _exported(name).value for name in names}
+    return {name: _find_exported_flag(name).value for name in names}
 
 
 @hides_internal_frames
@@ -89,7 +89,7 @@ def _wanted(flags: Mapping[str, object]) -> list[Assignment]:
     wanted: list[Assignment] = []
     for name, value in flags.items():
         try:
-            flag: Flag[Any] | FlagError = _writable(name)
+            flag: Flag[Any] | FlagError = _find_writable_flag(name)
         except FlagError as error:
             flag = error
         is_bool = isinstance(flag, Flag) and flag.type == "bool"
@@ -98,7 +98,7 @@ def _wanted(flags: Mapping[str, object]) -> list[Assignment]:
     return wanted
 
 
-def _exported(name: str) -> Flag[Any]:
+def _find_exported_flag(name: str) -> Flag[Any]:
     if not isinstance(name, str):
         message = f"flags: expected names, not {type(name).__name__}"
         raise FlagTypeError(message)
@@ -122,8 +122,8 @@ def _in_full(message: str) -> str:
     return message
 
 
-def _writable(name: str) -> Flag[Any]:
-    flag = _exported(name)
+def _find_writable_flag(name: str) -> Flag[Any]:
+    flag = _find_exported_flag(name)
     if not CATEGORIES[flag.category]:
         message = f"{name}: the flag is exported for reading alone"
         raise ReadOnlyFlagError(message)

@@ -63,7 +63,7 @@ def _change(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> 
         except FlagError:
             # Types are known from the last time; look again before giving up.
             flags = [flag for flag, _ in wanted if not isinstance(flag, FlagError)]
-            changed = [flag._look_again() for flag in flags if flag.defined]
+            changed = [flag._refresh_definition() for flag in flags if flag.defined]
             if not any(changed):
                 raise
 

@@ -30,13 +30,13 @@ class _ListType(Type[Any]):
 
     def _parse(self, text: str) -> tuple[Any, ...]:
         return tuple(
-            _numbered(number, self.item.read, each)
+            _convert_item(number, self.item.read, each)
             for number, each in enumerate(split_list(text), 1)
         )
 
     def _text(self, values: Any) -> str:
         items = values if isinstance(values, tuple) else tuple(lists.items_of(values) or ())
-        texts = [_numbered(number, self._item, each) for number, each in enumerate(items, 1)]
+        texts = [_convert_item(number, self._item, each) for number, each in enumerate(items, 1)]
         return lists.encode(tuple(texts))
 
     def _item(self, value: Any) -> str:
@@ -66,21 +66,21 @@ class TupleType(_ListType):
         self.item = made(str, str, str, "", self.expected)
 
     def _parse(self, text: str) -> tuple[Any, ...]:
-        texts = self._counted(split_list(text))
+        texts = self._check_length(split_list(text))
         return tuple(
-            _numbered(number, item.read, each)
+            _convert_item(number, item.read, each)
             for number, (item, each) in enumerate(zip(self.items, texts), 1)
         )
 
     def _text(self, values: Any) -> str:
-        found = self._counted(lists.items_of(values) or ())
+        found = self._check_length(lists.items_of(values) or ())
         texts = [
-            _numbered(number, partial(_scalar, item), each)
+            _convert_item(number, partial(_scalar, item), each)
             for number, (item, each) in enumerate(zip(self.items, found), 1)
         ]
         return lists.encode(tuple(texts))
 
-    def _counted(self, values: Any) -> Any:
+    def _check_length(self, values: Any) -> Any:
         if len(values) != len(self.items):
             message = f"expected {len(self.items)} items, not {len(values)}"
             raise Unfit(message)
@@ -96,7 +96,7 @@ class SetType(_ListType):
         return frozenset(super()._parse(text))
 
     def _text(self, values: Any) -> str:
-        texts = {_numbered(number, self._item, each) for number, each in enumerate(values, 1)}
+        texts = {_convert_item(number, self._item, each) for number, each in enumerate(values, 1)}
         return lists.encode(tuple(sorted(texts)))
 
     def accepts(self, value: object) -> bool:
@@ -104,7 +104,7 @@ class SetType(_ListType):
         return isinstance(value, Set) or super().accepts(value)
 
 
-def _numbered(number: int, function: Callable[[Any], Any], value: Any) -> Any:
+def _convert_item(number: int, function: Callable[[Any], Any], value: Any) -> Any:
     try:
         return function(value)
     except REJECTIONS as error:
@@ -172,7 +172,7 @@ class DictType(Type[Any]):
         self.takes_tables = True
 
     def _parse(self, text: str) -> FrozenDict:
-        pairs = (_numbered(n, self._pair, each) for n, each in enumerate(split_list(text), 1))
+        pairs = (_convert_item(n, self._pair, each) for n, each in enumerate(split_list(text), 1))
         return FrozenDict(pairs)
 
     def _pair(self, text: str) -> tuple[Any, Any]:
@@ -183,7 +183,7 @@ class DictType(Type[Any]):
         return self.key.read(key), self.value.read(value)
 
     def _text(self, values: Mapping[Any, Any]) -> str:
-        items = [_numbered(n, self._item, each) for n, each in enumerate(values.items(), 1)]
+        items = [_convert_item(n, self._item, each) for n, each in enumerate(values.items(), 1)]
         return lists.encode(tuple(items))
 
     def _item(self, pair: tuple[Any, Any]) -> str:

@@ -118,7 +118,7 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     if first in held:  # it isn't if another interpreter has it
         held[first] = held[context]
     drop_converter(context)
-    flag._look_again()
+    flag._refresh_definition()
 
 
 def replace_types(flag: Flag[Any], context: int = 0) -> None:
@@ -139,7 +139,7 @@ def replace_types(flag: Flag[Any], context: int = 0) -> None:
         types_of_contexts.pop(each, None)
         held.pop(each, None)
     if defined:
-        flag._look_again()
+        flag._refresh_definition()
     else:
         flag._know(0, BY_NAME["string"], None, flag._sensitive, False)
 

@@ -72,14 +72,14 @@ class Definition:
         self.set_switch("sensitive", sensitive)
         self.set_text("name", name)
 
-    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+    def _retain_text(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
         # C borrows the text until the definition is registered.
         kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
         self._kept.append(kept)
         return kept
 
     def set_text(self, field: str, text: str) -> None:
-        setattr(self.pointer, field, self._keep(text, f"{self._about}: {field}: "))
+        setattr(self.pointer, field, self._retain_text(text, f"{self._about}: {field}: "))
 
     def set_switch(self, field: str, value: bool) -> None:
         setattr(self.pointer, field, check_bool(f"{self._about}: {field}", value))
@@ -106,7 +106,7 @@ class Definition:
     def set_default(self, default: object) -> None:
         if default is None and self.pointer.optional:
             if self._kind.member == "str":
-                self.pointer.default_value.str = self._keep("")
+                self.pointer.default_value.str = self._retain_text("")
             return
         self._set("default", self.pointer.default_value, default)
 
@@ -132,7 +132,7 @@ class Definition:
             raise FlagValueError(message)
         if self._kind.member == "str":
             text = lists.encode(wanted) if self._kind.item else wanted
-            wanted = self._keep(text, f"{about}=", sensitive=self._sensitive)
+            wanted = self._retain_text(text, f"{about}=", sensitive=self._sensitive)
         setattr(target, self._kind.member, wanted)
 
     def set_place(self, place: Place) -> None:
@@ -179,7 +179,7 @@ class Definition:
             from paddle_flags._core.redefine import explain, redefine
 
             def take(flag: Flag[Any]) -> None:
-                self._take(flag, context)
+                self._attach_type(flag, context)
 
             again = redefine(self.pointer, handle, frame, take, asked=replace)
             if again is not None:
@@ -189,7 +189,7 @@ class Definition:
         if not handle[0]:
             raise to_exception(err)
         flag = flag_of(handle[0])
-        self._take(flag, context, before)
+        self._attach_type(flag, context, before)
         check_status(status, err)
         raise_deferred(flag)
         return flag
@@ -205,7 +205,7 @@ class Definition:
         context: int = converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
         return context
 
-    def _take(self, flag: Flag[Any], context: int, before: int | None = None) -> None:
+    def _attach_type(self, flag: Flag[Any], context: int, before: int | None = None) -> None:
         """Let the Type of this definition check the value that the flag has.
 
         `before` is the generation of a definition that may be the same; None if this one

@@ -263,13 +263,13 @@ class Flag(FlagDefinition[T]):
 
     def _facts(self) -> tuple[ValueType, bool]:
         """Return the type of the current definition, and whether it is sensitive."""
-        return self._known or self._look_up()[:2]
+        return self._known or self._load_definition()[:2]
 
-    def _look_again(self) -> bool:
+    def _refresh_definition(self) -> bool:
         """Look up the definition: it may be another one. Returns whether it is."""
-        return self._look_up()[2]
+        return self._load_definition()[2]
 
-    def _look_up(self) -> tuple[ValueType, bool, bool]:
+    def _load_definition(self) -> tuple[ValueType, bool, bool]:
         info, kind = self._typed_info()
         scoped = info.scoped and not info.optional
         changed = self._know(info.generation, kind, kind.via, info.sensitive, scoped)
@@ -358,7 +358,7 @@ def flag_of(handle: Any) -> Flag[Any]:
     flag = flags_made.get(key)
     if flag is None:
         made: Flag[Any] = _make(key, _name_of(handle))
-        made._look_again()
+        made._refresh_definition()
         flag = flags_made.setdefault(key, made)
     return flag
 

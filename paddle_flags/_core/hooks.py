@@ -219,9 +219,9 @@ class _Validator:
         what = _no_answer(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
-        return self._judge(accepted, native=native)
+        return self._describe_rejection(accepted, native=native)
 
-    def _judge(self, accepted: object, *, native: bool) -> str | None:
+    def _describe_rejection(self, accepted: object, *, native: bool) -> str | None:
         try:
             return None if accepted else self._named(self._message)
         except BaseException as error:  # raised again where C was called

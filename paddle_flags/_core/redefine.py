@@ -84,7 +84,7 @@ def redefine(
     hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
         # After a reload, the old definitions belong to variables that no longer exist.
-        saved_definitions.discard_of_module(_module_of(old))
+        saved_definitions.handle_module_reload(_module_of(old))
     elif old is not None:
         saved_definitions.save_definition(old)
     handle[0] = ffi.NULL

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         def save_definition(self, flag: Flag[Any]) -> None:
             """Save the definition of the flag if it will be restored."""
 
-        def discard_of_module(self, module: str) -> None:
+        def handle_module_reload(self, module: str) -> None:
             """Discard the definitions of a module that runs again."""
 
 
@@ -34,10 +34,10 @@ def save_definition(flag: Flag[Any]) -> None:
             saver.save_definition(flag)
 
 
-def discard_of_module(module: str) -> None:
+def handle_module_reload(module: str) -> None:
     """Call the savers when a module is reloaded."""
     for saver in list(savers):
-        saver.discard_of_module(module)
+        saver.handle_module_reload(module)
 
 
 class DefinitionListener:

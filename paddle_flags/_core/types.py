@@ -170,7 +170,7 @@ def made(
 _INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|[0-9]+)")
 
 
-def _integer(text: str) -> int | None:
+def _parse_integer(text: str) -> int | None:
     if not _INTEGER.fullmatch(text):
         return None
     return int(text, 16) if "x" in text.lower() else int(text)
@@ -191,7 +191,7 @@ def _decimal(text: str) -> decimal.Decimal | None:
 
 BOOL = made(bool, lambda text: lists.BOOLS[text.lower()], lambda v: str(v).lower(), "BOOL",
             lists.BOOL_EXPECTED)  # fmt: skip
-INT = made(int, _integer, lists.integer_text, "INT", "an integer")
+INT = made(int, _parse_integer, lists.integer_text, "INT", "an integer")
 FLOAT = made(float, _float, repr, "FLOAT", "a number")
 TEXT = made(str, str, str, "TEXT", "text")
 DECIMAL = made(decimal.Decimal, _decimal, str, "DECIMAL", "a decimal number, as in 0.10")

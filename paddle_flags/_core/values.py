@@ -349,14 +349,14 @@ class Assignments:
         item.type = kind.number
         wanted = to_python(name, kind, value, sensitive=sensitive)
         if not fits(kind, wanted):
-            item.text = self._keep(lists.integer_text(wanted))  # C says what is expected
+            item.text = self._retain_text(lists.integer_text(wanted))  # C says what is expected
         elif kind.member == "str":
             text = lists.encode(wanted) if kind.item else wanted
-            item.value.str = self._keep(text, f"{name}=", sensitive=sensitive)
+            item.value.str = self._retain_text(text, f"{name}=", sensitive=sensitive)
         else:
             setattr(item.value, kind.member, wanted)
 
-    def _keep(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
+    def _retain_text(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
         kept = ffi.new("char[]", to_bytes(text, what, sensitive=sensitive))
         self._texts.append(kept)
         return kept

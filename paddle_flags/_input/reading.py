@@ -106,7 +106,7 @@ class Reading:
             return True
         first = self._seen.setdefault(_spelling(keys), at)
         if first is not at:
-            self.repeated(keys, at, first)
+            self.add_repeated_key_error(keys, at, first)
         return first is at
 
     def merge(self, other: Reading) -> None:
@@ -114,7 +114,7 @@ class Reading:
         self.values = other.values
         self.has_table = other.has_table
 
-    def repeated(self, keys: Sequence[str], at: Place, first: Place) -> None:
+    def add_repeated_key_error(self, keys: Sequence[str], at: Place, first: Place) -> None:
         """Record an error for a key that was at `first` before."""
         self.add_error(keys, at, f"is given twice, first on line {first.line}")
 

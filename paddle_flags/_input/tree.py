@@ -64,7 +64,7 @@ class Tree:
         self._names.append(text)
         first = table.keys.setdefault(text, at)
         if first is not at and not table.refused:
-            self._reading.repeated(self._names, at, first)
+            self._reading.add_repeated_key_error(self._names, at, first)
         table.key = _Key(at, first is not at)
 
     def value(self, value: Scalar, at: Place) -> None:

@@ -211,9 +211,9 @@ class Link:
         """Check what is set on our side, from now on."""
         if not self._hooked:
             self._hooked = True
-            self._hooks.append(Watch([self], self._ask))
+            self._hooks.append(Watch([self], self._run_validators))
 
-    def _ask(self, proposed: dict[str, Any]) -> None:
+    def _run_validators(self, proposed: dict[str, Any]) -> None:
         for validator in list(self.theirs.validators):
             if list(validator.get_flags_names()) == [self.theirs.name]:
                 verify(validator, self.values, proposed)

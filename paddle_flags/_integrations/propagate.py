@@ -72,8 +72,8 @@ def propagate() -> dict[str, str]:
     """
     import multiprocessing
 
-    given, left_out = _given(sensitive=False)
-    os.environ[VARIABLE] = _fitting({**given.values, **given.fleet}, left_out)
+    given, left_out = _collect_child_values(sensitive=False)
+    os.environ[VARIABLE] = _encode_fitting_values({**given.values, **given.fleet}, left_out)
     # Each new Process copies this dictionary, and is pickled with it unless it is forked.
     config = multiprocessing.current_process()._config  # type: ignore[attr-defined]
     config[_KEY] = _Carrier()
@@ -84,7 +84,7 @@ class _Carrier:
     """Turns into a call of `_receive`, with the values of the moment, when it is pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        given, _ = _given(sensitive=True)
+        given, _ = _collect_child_values(sensitive=True)
         return _receive, (*given, _absl_is_parsed())
 
 
@@ -100,7 +100,9 @@ def _receive(values: Values, defaults: list[str], fleet: Values, absl_is_parsed:
         from paddle_flags._integrations import absl_flags
 
         absl_flags.bridge_parsed()
-    _take_back([*defaults, *fleet])  # also what the environment gave, so that the fleet can end it
+    _reset_flags(
+        [*defaults, *fleet]
+    )  # also what the environment gave, so that the fleet can end it
     _apply(fleet, lib.PD_SOURCE_FLEET, _PARENT)
     _apply(values, lib.PD_SOURCE_RUNTIME, _PARENT)
     return _Carrier()
@@ -122,7 +124,7 @@ def receive_environment() -> None:
 # ---- the parent ----
 
 
-def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
+def _collect_child_values(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
     """Return what a child gets, and why other flags are left out."""
     given = _Given({}, [], {})
     left_out: dict[str, str] = {}
@@ -148,7 +150,7 @@ def _given(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
     return given, left_out
 
 
-def _fitting(values: Values, left_out: dict[str, str]) -> str:
+def _encode_fitting_values(values: Values, left_out: dict[str, str]) -> str:
     """Return the text of the variable, without the longest values if it were too long."""
     lengths = {name: len(json.dumps({name: text})) for name, text in values.items()}
     room = _LONGEST
@@ -190,7 +192,7 @@ def _waiting() -> dict[str, _Waiting]:
 # ---- the child ----
 
 
-def _take_back(names: list[str]) -> None:
+def _reset_flags(names: list[str]) -> None:
     """Let flags have their defaults; values that wait for one of them are dropped."""
     known = _waiting()
     for name in names:

@@ -49,7 +49,7 @@ class _LeftOut(NamedTuple):
     why: str
 
 
-def _look(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
+def _read_current_value(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | None:
     """Return the current value, or None for a default that isn't asked for."""
     if not (all or flag.source != "default"):
         return None
@@ -236,7 +236,7 @@ def dump(
         raise FlagTypeError(message)
     used = environment_prefix() if prefix is None else prefix
     to_prefix("prefix", used)
-    seen = for_each(all_flags(), lambda flag: _look(flag, all=all))
+    seen = for_each(all_flags(), lambda flag: _read_current_value(flag, all=all))
     missing = {flag.name: flag.why for flag in seen if isinstance(flag, _LeftOut)}
     missing.update(_pending())
     if left_out is not None:

@@ -13,7 +13,7 @@ from paddle_flags._core.status import (
     quote_value,
     to_argument,
 )
-from paddle_flags._fast import new_collector, take_collected
+from paddle_flags._fast import new_collector, pop_collected
 from paddle_flags._input.options import HELP_KINDS
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -27,7 +27,7 @@ def collect(report: Callable[..., int], *arguments: Any) -> str:
     writer, context = new_collector()
     err = new_error()
     status = report(*arguments, ffi.cast("pd_writer", writer), ffi.cast("void *", context), err)
-    text = take_collected(context)
+    text = pop_collected(context)
     check_status(status, err)
     return text.decode("utf-8", "surrogateescape")
 

@@ -55,7 +55,7 @@ def _argument(options: argparse.Namespace, token: str) -> Answer:
     if not has_target or kind == "TARGET":
         return files(token) if "/" in token else match(_processes(), token)
     if kind == "NAME=VALUE":
-        return _pair(_flags(options), token)
+        return _complete_pair(_flags(options), token)
     return match(_names(_flags(options)), token) if kind in ("NAME", "PATTERN") else NOTHING
 
 
@@ -127,7 +127,7 @@ def _names(flags: Flags, end: str = "") -> list[Candidate]:
     return [Candidate(each["name"] + end, first_line(each.get("help", ""))) for each in flags]
 
 
-def _pair(flags: Flags, token: str) -> Answer:
+def _complete_pair(flags: Flags, token: str) -> Answer:
     """Complete NAME=VALUE."""
     name, equals, typed = token.partition("=")
     if not equals:

@@ -139,7 +139,7 @@ class ProgramFlags:
             self._mark = mark_of(found)
             return self._listed
 
-    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
+    def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         listed = self._refresh()
         return {name: self._traits_of(listed[name]) for name in names if name in listed}
 

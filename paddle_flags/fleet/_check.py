@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet import _document
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._document import UNCHECKED, Difference, Documents, Holder, documents_of
+from paddle_flags.fleet._document import UNCHECKED, Difference, Documents, Holder, read_alive
 from paddle_flags.fleet._flags import REJECTED
 from paddle_flags.fleet._record import CHECK, TELL, Record
 from paddle_flags.fleet._store import FleetError
@@ -80,7 +80,7 @@ class Barrier:
                 self._compare()
                 continue
             if stage != ALIKE and self._clock.now() >= self._deadline:
-                every = documents_of(self._member.store)
+                every = read_alive(self._member.store)
                 raise self._missing(every, self._expect or len(every))
             if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
                 self._offer_to_compare(note)
@@ -134,8 +134,8 @@ class Barrier:
     def _gather(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
         while True:
-            every = documents_of(self._member.store)
-            here = {name: each for name, each in every.items() if self._is_here(each)}
+            every = read_alive(self._member.store)
+            here = {name: each for name, each in every.items() if self._has_reached_round(each)}
             expected = [each["check"].get("expect") or 0 for each in here.values()]
             wanted = max([len(every) if self._expect is None else self._expect, *expected])
             if len(here) >= wanted and here:
@@ -146,7 +146,7 @@ class Barrier:
                 raise error
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
-    def _is_here(self, document: Mapping[str, Any]) -> bool:
+    def _has_reached_round(self, document: Mapping[str, Any]) -> bool:
         return bool(document["check"].get("round", 0) >= self._round)
 
     def _with_details(self, documents: Documents) -> Documents:
@@ -159,7 +159,7 @@ class Barrier:
         return told if len(told) > 1 else now
 
     def _missing(self, every: Documents, wanted: int) -> CheckError:
-        here = {name for name, each in every.items() if self._is_here(each)}
+        here = {name for name, each in every.items() if self._has_reached_round(each)}
         slow = sorted(every.keys() - here)
         role, ranks = _document.absent_ranks(every, wanted)
         absent = [f"{role or 'rank'} {rank}" for rank in ranks]

@@ -105,7 +105,7 @@ class ConfigMapStore(MemoryStore):
         listed = [[on, name, value] for (on, name), value in sorted(values.items())]
         digest = hashlib.sha256(json.dumps(listed).encode()).hexdigest()[:16]
         record = Record(CHANGE, changes, digest, fleet="configmap", by=self.url, time=time.time())
-        self._log.append(self._sized(encode(record)))
+        self._log.append(self._check_size(encode(record)))
         self._values = values
 
 

@@ -136,7 +136,7 @@ class DirectoryStore(Store):
                 found.append(read(_path(self._log, first + len(found)))[0])
                 size += len(found[-1]) + 1000
         if first <= self._newest_bases()[1]:
-            raise self._replaced(first)
+            raise self._make_compacted_error(first)
         return found
 
     def _base(self) -> tuple[int, bytes]:

@@ -131,9 +131,9 @@ def decode(member: StoredMember) -> Document:
     return document
 
 
-def documents_of(store: Store) -> Documents:
+def read_alive(store: Store) -> Documents:
     """Return the documents of the members that are here."""
-    return {name: each for name, each in all_of(store).items() if each["alive"]}
+    return {name: each for name, each in read_recent(store).items() if each["alive"]}
 
 
 def document_of(store: Store, name: str) -> Document | None:
@@ -142,7 +142,7 @@ def document_of(store: Store, name: str) -> Document | None:
     return decode(found) if found is not None and found.alive else None
 
 
-def all_of(store: Store) -> Documents:
+def read_recent(store: Store) -> Documents:
     """Return the documents of all members, also of those that were here within a day."""
     return {name: decode(each) for name, each in store.members().items() if is_name(name)}
 
@@ -153,7 +153,7 @@ def wait_for_details(
     """Return documents when their members have answered a record of the stage TELL, or so far."""
     end = clock.now() + seconds
     while True:
-        every = documents_of(store)
+        every = read_alive(store)
         found = {name: each for name, each in every.items() if among is None or name in among}
         told = all(each["details"].get("of", 0) >= asked for each in found.values())
         if (told and is_settled(found)) or clock.now() >= end:

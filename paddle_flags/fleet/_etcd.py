@@ -80,7 +80,7 @@ class EtcdStore(Client):
         if all(kv["key"] != key for kv in found.get("kvs", ())):
             compacted = self._ask("kv/range", {"key": self._key("compacted")})
             if first <= _number(compacted):
-                raise self._replaced(first)
+                raise self._make_compacted_error(first)
         return [value[_NONCE:] for value in _values(found)]
 
     def _wait(self, after: int, timeout: float) -> int:

@@ -128,7 +128,7 @@ class Flags(Protocol):
         """Return what other members may know of the flags; `key` is for sensitive ones."""
         ...
 
-    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
+    def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         """Return what is known of those that are defined."""
         ...
 

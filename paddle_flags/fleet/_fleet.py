@@ -13,7 +13,7 @@ from paddle_flags.extend import hides_internal_frames, normalize_name, quote_val
 from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._document import Difference, document_of, documents_of, wait_for_details
+from paddle_flags.fleet._document import Difference, document_of, read_alive, wait_for_details
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
 from paddle_flags.fleet._operate import Operator, Outcome
@@ -262,18 +262,18 @@ class Fleet:
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say."""
-        documents = documents_of(self._store)
+        documents = read_alive(self._store)
         plain = map(normalize_name, names)
         return frozenset().union(*(_document.names_like(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
-        return documents_of(self._store)
+        return read_alive(self._store)
 
     def status(self) -> Status:
         """Return the members and their states."""
         state, log = self._read(), self.log()
-        return status_of(self.url, state, _document.all_of(self._store), log)
+        return status_of(self.url, state, _document.read_recent(self._store), log)
 
     def diff(self) -> list[Difference]:
         """Return the flags whose values differ in members for which the fleet says the same.
@@ -282,7 +282,7 @@ class Fleet:
         `check` asks them for everything; this waits at most two seconds for it.
         """
         with self._lock:
-            found = _document.differences_of(documents_of(self._store))
+            found = _document.differences_of(read_alive(self._store))
             if any(holder.value == _document.UNKNOWN for each in found for holder in each.holders):
                 tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
                 with suppress(FleetError):  # of a user who may only read
@@ -345,7 +345,7 @@ def _values(keys: Iterable[tuple[str, str]], state: State, store: Store) -> tupl
     found = [(on, name, values.get((on, name))) for on, name in keys]
     steps = [entry.at_step for _, _, entry in found if entry]
     last = max(filter(None, steps), default=0)
-    begun = [each.get("step") for each in documents_of(store).values()] if last else []
+    begun = [each.get("step") for each in read_alive(store).values()] if last else []
     if any(step is not None and step < last for step in begun):
         what = f"has a value from step {last} on, which not all members have begun"
         raise FleetError(f"{store.url}: revision {state.revision} {what}: set it anew")

@@ -234,7 +234,7 @@ class LocalFlags:
                 _add_facts(found, flag, key)
         return found.complete()
 
-    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
+    def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         runs = self.is_ticking or bool(lib.pd_startup_over())
         found = {}
         for name in names:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.fleet import _flags
-from paddle_flags.fleet._document import documents_of
+from paddle_flags.fleet._document import read_alive
 from paddle_flags.fleet._flags import NEVER, Answer, Flags, Traits, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
@@ -157,7 +157,7 @@ class Member:
             answer = self.answers.get(batch.revision)
             if answer and answer.state in (_flags.HELD, _flags.PENDING):
                 waiting |= changed
-        traits = self._flags.find_traits(names)
+        traits = self._flags.read_flag_traits(names)
         return {name: each if name in waiting else None for name, each in traits.items()}
 
     # ---- Values ----
@@ -195,7 +195,7 @@ class Member:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
         batches = [*filter(self._is_current, self.state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
-        self._checked = self._flags.find_traits(names | self.values.keys())
+        self._checked = self._flags.read_flag_traits(names | self.values.keys())
         for name, each in self._checked.items():
             if each.closed:
                 self._closed_since.setdefault(name, self._applied)
@@ -297,7 +297,7 @@ class Member:
     def _find_effect(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
-        traits = self._flags.find_traits(names) if names else {}
+        traits = self._flags.read_flag_traits(names) if names else {}
         holding = [f"{n} by {each.source}" for n, each in traits.items() if each.source in _ABOVE]
         if holding:
             return Answer(_flags.HELD, ", ".join(holding))
@@ -353,7 +353,7 @@ class Member:
 
     def _counts_elsewhere(self, revision: int) -> bool:
         """Return whether another member has seen a temporary value begin."""
-        others = documents_of(self.follower.store)
+        others = read_alive(self.follower.store)
         others.pop(self.selected.name, None)
         return any(revision in each.get("counting", ()) for each in others.values())
 

@@ -63,7 +63,7 @@ class MemoryStore(Store):
 
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
-            raise self._replaced(first)
+            raise self._make_compacted_error(first)
         return list(_limit((record, record) for record in self._log[first - self._stored[0] - 1 :]))
 
     def _base(self) -> tuple[int, bytes]:

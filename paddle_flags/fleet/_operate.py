@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.extend import normalize_name
 from paddle_flags.fleet import _document, _record, _state
-from paddle_flags.fleet._document import Documents, documents_of, find_other_log, members_text
+from paddle_flags.fleet._document import Documents, find_other_log, members_text, read_alive
 from paddle_flags.fleet._flags import GOOD, PENDING, REJECTED, RESTART, Answer
 from paddle_flags.fleet._record import ABORT, ASK, CHANGE, Change, Record
 from paddle_flags.fleet._state import COMMITTED, DRY_RUN, Selected, State, Step, history_of
@@ -123,13 +123,13 @@ class Operator:
         if not record.dry_run and (self.force or not is_for_some):
             revision = self._append(record)
             return self._wait(Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note))
-        patience = _limited(record, documents, self.patience)
+        patience = _limit_patience(record, documents, self.patience)
         asked = record._replace(kind=ASK, patience=patience, id=_record.new_id())
         try:
             found = Outcome(self._append(asked), DRY_RUN, {}, {}, note=note)
             why = self._gather(found, asked.id, patience)
             found = found._replace(is_checked=bool(found.answers or found.silent))
-            return found if record.dry_run else self._decide(found, why)
+            return found if record.dry_run else self._commit_or_abort(found, why)
         except BaseException:  # Ctrl+C, and an unreachable engine: the members wait for a decision
             with suppress(FleetError):
                 self._follower.catch_up()  # it may be there although its revision isn't known
@@ -162,7 +162,7 @@ class Operator:
         return documents
 
     def _read_allowed(self) -> Documents:
-        documents = documents_of(self._store)
+        documents = read_alive(self._store)
         _check_allowed(self.record, documents, self.confirm)
         return documents
 
@@ -189,7 +189,7 @@ class Operator:
         """
         if not self.aliases or all(each.value is not None for each in record.changes):
             return record
-        documents, tables = documents_of(self._store), _state.tables_of(self._state.batches)
+        documents, tables = read_alive(self._store), _state.tables_of(self._state.batches)
         changes = list(record.changes)
         given = {(each.name, each.on) for each in changes}
         for name, value, on in record.changes:
@@ -232,7 +232,7 @@ class Operator:
                 return self._verdict_on(found.revision)
             self._pause()
 
-    def _decide(self, found: Outcome, why: str) -> Outcome:
+    def _commit_or_abort(self, found: Outcome, why: str) -> Outcome:
         """Make the change, unless there is a reason against it; raise AbortedError then."""
         question, by = found.revision, self.record.by
         why = why or _unknown(found.answers)
@@ -280,7 +280,7 @@ class Operator:
 
     def _read(self, found: Outcome) -> list[str]:
         """Read the answers to a revision; return the members that are here and have given none."""
-        documents, fleet = documents_of(self._store), self._state.fleet
+        documents, fleet = read_alive(self._store), self._state.fleet
         self._count = len(documents)
         self._wanted |= _members_for(self.record, documents)
         for name in self._wanted & documents.keys():
@@ -329,7 +329,7 @@ def _members_for(record: Record, documents: Documents) -> set[str]:
     }
 
 
-def _limited(record: Record, documents: Documents, patience: float) -> float:
+def _limit_patience(record: Record, documents: Documents, patience: float) -> float:
     """Return the time for a decision: members that wait for it at a step must not wait in vain."""
     if record.at_step is None:
         return patience

@@ -45,14 +45,14 @@ class State:
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
-            return _changed(then, (question or record)._replace(time=record.time))
+            return _apply_change(then, (question or record)._replace(time=record.time))
         if record.kind == ABORT:
             return replace(then, question=None)
         asks = record.kind == ASK and not record.dry_run and question is None
         return replace(then, question=record._replace(revision=revision)) if asks else then
 
 
-def _changed(state: State, made: Record) -> State:
+def _apply_change(state: State, made: Record) -> State:
     needed = {name: getattr(made, name) for name in _NEEDED}
     batches = (*state.batches, Record(CHANGE, revision=state.revision, **needed))
     if state.revision // _TIDY != state.changed // _TIDY:

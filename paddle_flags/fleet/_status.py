@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _document
-from paddle_flags.fleet._document import Difference, Documents, all_of, differences_of
+from paddle_flags.fleet._document import Difference, Documents, differences_of, read_recent
 from paddle_flags.fleet._flags import GOOD, Answer
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import question_text
@@ -215,7 +215,7 @@ class View:
         follower.verify()
         follower.catch_up()
         log = history_of(follower.log())
-        documents = all_of(store)
+        documents = read_recent(store)
         here = {name: each for name, each in documents.items() if each["alive"]}
         return Seen(
             status_of(store.url, follower.state, documents, log),

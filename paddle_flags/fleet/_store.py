@@ -99,7 +99,7 @@ class Store:
 
         Raises FleetError if `number` is more than `last() + 1`, or the record is too long.
         """
-        return bool(self._call("append", number, self._sized(record)))
+        return bool(self._call("append", number, self._check_size(record)))
 
     def read(self, first: int) -> list[bytes]:
         """Return the records from `first` on, in order, without gaps; all there are or some.
@@ -125,7 +125,7 @@ class Store:
 
         Readers see the old records, or the base, and never neither.
         """
-        return bool(self._call("compact", number, self._sized(base)))
+        return bool(self._call("compact", number, self._check_size(base)))
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """Create or replace the document of a member.
@@ -133,7 +133,7 @@ class Store:
         Its lease ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice
         that, as engines count. The document stays for a day after that.
         """
-        self._call("announce", check_name(name), self._sized(document), ttl)
+        self._call("announce", check_name(name), self._check_size(document), ttl)
 
     def keep_alive(self, name: str) -> None:
         """Renew the lease of a member. Raises LeaseError if it has ended."""
@@ -141,7 +141,7 @@ class Store:
 
     def withdraw(self, name: str, document: bytes) -> None:
         """End the lease of a member now. `document`, which replaces its own, stays for a day."""
-        self._call("withdraw", check_name(name), self._sized(document))
+        self._call("withdraw", check_name(name), self._check_size(document))
 
     def member(self, name: str) -> StoredMember | None:
         """Return a member; None if nothing is known of it."""
@@ -217,7 +217,7 @@ class Store:
     def _withdraw(self, name: str, document: bytes) -> None:
         self.announce(name, document, 0.0)
 
-    def _sized(self, data: bytes) -> bytes:
+    def _check_size(self, data: bytes) -> bytes:
         if len(data) > MAX_RECORD:
             raise self.error(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
         return data
@@ -232,7 +232,7 @@ class Store:
     def unreachable(self, what: str) -> FleetError:
         return self.error(what, UnreachableError)
 
-    def _replaced(self, first: int) -> FleetError:
+    def _make_compacted_error(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)
 
     def _lease_error(self, name: str) -> FleetError:

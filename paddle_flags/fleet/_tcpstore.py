@@ -182,7 +182,7 @@ class TcpStore(Store):
         end = min(self._last(), first + _AT_ONCE - 1)
         values = self._get([f"log/{number}" for number in range(first, end + 1)])
         if _GONE in values or first <= self._base()[0]:
-            raise self._replaced(first)
+            raise self._make_compacted_error(first)
         return [value[_NUMBER:] for value in values]
 
     def _base(self) -> tuple[int, bytes, bytes]:
@@ -219,7 +219,7 @@ class TcpStore(Store):
                 self._replace("names", listed, b"%s%s\n" % (listed, name.encode()))
 
     def _keep_alive(self, name: str) -> None:
-        if not self._has(f"of/{name}") or self._look_at([name]).get(name, (b"", False))[1] is False:
+        if not self._has(f"of/{name}") or self._observe([name]).get(name, (b"", False))[1] is False:
             raise self._lease_error(name)
         self._renew(name)
 
@@ -238,7 +238,7 @@ class TcpStore(Store):
     def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         while True:
-            seen = self._look_at(names)
+            seen = self._observe(names)
             names = [name for name, (_, alive) in seen.items() if alive is None]
             for name, (document, alive) in seen.items():
                 found[name] = StoredMember(document, bool(alive))
@@ -246,7 +246,7 @@ class TcpStore(Store):
                 return dict(sorted(found.items()))
             self.closed.wait(_PAUSE)
 
-    def _look_at(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
+    def _observe(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
         """Return documents, and whether their leases run: None if there is a doubt."""
         seen: dict[str, tuple[bytes, bool | None]] = {}
         texts = dict(zip(names, self._get([f"of/{name}" for name in names])))
@@ -255,14 +255,14 @@ class TcpStore(Store):
         for name, text in texts.items():
             head, _, document = text.partition(b"\n")
             if name in beats:
-                seen[name] = document, self._runs(name, text, beats[name])
+                seen[name] = document, self._assess_lease(name, text, beats[name])
             elif text != _ENDED and time.time() - float(head.split()[1]) < REMEMBERED:
                 seen[name] = document, False
             elif text != _ENDED:
                 self._replace(f"of/{name}", text, _ENDED)
         return seen
 
-    def _runs(self, name: str, text: bytes, beat: bytes) -> bool | None:
+    def _assess_lease(self, name: str, text: bytes, beat: bytes) -> bool | None:
         machine, clock, date, _ = beat.decode().split()
         look, now = self._looks.get(name), time.monotonic()
         if look is None or look.beat != beat:

@@ -95,7 +95,7 @@ def _without_a_letter(name: str) -> Iterator[str]:
     yield from (name[:at] + name[at + 1 :] for at in range(len(name)))
 
 
-def _suggest_of_many(name: str, known: Collection[str]) -> str | None:
+def _find_name_one_edit_off(name: str, known: Collection[str]) -> str | None:
     """Return a name that differs in one letter, or in two adjacent letters that are swapped."""
     global _index
     if _index[0] is not known:
@@ -107,7 +107,7 @@ def suggest(name: str, known: Collection[str]) -> str:
     """Return "; did you mean 'x'?" if a known name is near, else ""."""
     if len(known) <= _FEW:
         return suggest_name(name, known)
-    found = _suggest_of_many(name, known)
+    found = _find_name_one_edit_off(name, known)
     return f"; did you mean '{found}'?" if found else ""
 
 

@@ -52,7 +52,7 @@ class Program:
     def facts(self, key: bytes | None) -> Facts:
         return Facts({}, [], [], {})
 
-    def find_traits(self, names: Iterable[str]) -> dict[str, Traits]:
+    def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         return {
             name: Traits(
                 "fleet" if name in self.values else "default",
