@@ -50,13 +50,38 @@ class Build(build_ext):
         self.check()
         if not (header := Path(sysconfig.get_path("include"), "Python.h")).exists():
             sys.exit(f"{header} is missing. On Debian: apt-get install python3-dev")
-        self.build_library(Path(self.build_lib, "paddle_flags"))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            # The extensions first: one file in C++ takes longer than any other, and would be
+            # compiled alone at the end.
+            compiled = [
+                (each, pool.submit(self.compile_extension, each)) for each in self.extensions[::-1]
+            ]
+            self.build_library(Path(self.build_lib, "paddle_flags"), pool)
+        for each, objects in compiled:
+            each.sources = []
+            each.extra_objects = [*objects.result(), *each.extra_objects]
+        super().build_extensions()
+
+    def compile_extension(self, extension):
+        """Compile the sources of an extension module; return their objects."""
+        if not extension.sources:
+            extension.sources = [str(self.write_native_module())]
+        return self.compiler.compile(
+            extension.sources,
+            self.build_temp,
+            macros=extension.define_macros,
+            include_dirs=extension.include_dirs,
+            extra_postargs=extension.extra_compile_args,
+        )
+
+    def write_native_module(self):
+        """Write the source of the extension module that cffi makes of the header."""
         sys.path.insert(0, str(Path(__file__).parent))  # an isolated build doesn't have it
         from build_ffi import write_module
 
-        write_module(self.compiler.compiler_so, Path(self.build_temp, "_native.c"))
-        self.extensions[0].sources = [str(Path(self.build_temp, "_native.c"))]
-        super().build_extensions()
+        source = Path(self.build_temp, "_native.c")
+        write_module(self.compiler.compiler_so, source)
+        return source
 
     def get_ext_filename(self, fullname):
         # CPython 3.15 adds the system to this suffix, which older ones don't look for.
@@ -78,7 +103,7 @@ class Build(build_ext):
         linker = "".join(f"{argument}\n" for argument in [*compiler.linker_so, *SANITIZE])
         compiler.linker_so = FOREIGN_RUN_PATH.sub("", linker).splitlines()
 
-    def build_library(self, package):
+    def build_library(self, package, pool):
         self.copy_headers(package)
         left_out = PROFILES[PROFILE]
         sources = sorted(
@@ -87,7 +112,7 @@ class Build(build_ext):
         flags = [*COMPILE, *HARDEN, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
         flags += [*SANITIZE, *shlex.split(os.environ.get("CFLAGS", ""))]
         compiler, library = self.compiler, package / "lib" / "libpd_flags.so"
-        objects = self.compile(sources, include_dirs=[str(INCLUDE)], extra_postargs=flags)
+        objects = self.compile(pool, sources, include_dirs=[str(INCLUDE)], extra_postargs=flags)
         compiler.link_shared_object(objects, str(library), extra_postargs=[*LINK, *HARDEN_LINK])
         # A single object, so that a program that links any part of it gets the copy's record.
         whole = str(Path(self.build_temp, "pd_flags.o"))
@@ -96,11 +121,12 @@ class Build(build_ext):
         for extension in self.extensions:
             extension.extra_objects = [str(library)]
         if sys.platform == "linux":
-            self.build_server(library.with_name("libpd_flags_live.so"), flags)
+            self.build_server(library.with_name("libpd_flags_live.so"), flags, pool)
 
-    def build_server(self, library, flags):
+    def build_server(self, library, flags, pool):
         """Build the server of flags, which links nothing of the library."""
         objects = self.compile(
+            pool,
             sorted(map(str, SERVER.glob("*.c"))),
             include_dirs=[str(INCLUDE), str(SERVER)],
             extra_postargs=[*flags, "-fno-exceptions", "-D_GNU_SOURCE", "-DPD_HEADER_ONLY"],
@@ -110,14 +136,13 @@ class Build(build_ext):
             objects, str(library), extra_postargs=[*link, "-lm", *HARDEN_LINK]
         )
 
-    def compile(self, sources, **options):
+    def compile(self, pool, sources, **options):
         """Compile the sources on all cores; return their objects in the same order."""
 
         def compile_one(source):
             return self.compiler.compile([source], self.build_temp, **options)
 
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return [each for objects in pool.map(compile_one, sources) for each in objects]
+        return [each for objects in pool.map(compile_one, sources) for each in objects]
 
     def copy_headers(self, package):
         for made in ("lib", "include"):
@@ -142,7 +167,8 @@ class Library(Build):
 
     def build_extensions(self):
         self.check()
-        self.build_library(Path(self.build_lib))
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            self.build_library(Path(self.build_lib), pool)
 
 
 def extension(name, sources):
