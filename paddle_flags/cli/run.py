@@ -40,8 +40,9 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     def act() -> None:
         try:
             _run(program)
-        except BaseException:
-            _report(options, program)
+        except BaseException as error:
+            # A program that fails may not have come to the definition of a flag to explain.
+            _report(options, program, has_failed=not isinstance(error, SystemExit))
             raise
         if not _report(options, program):
             sys.exit(2)
@@ -61,7 +62,7 @@ def _run(program: list[str]) -> None:
     runpy.run_path(program[0], run_name="__main__")
 
 
-def _report(options: argparse.Namespace, program: list[str]) -> bool:
+def _report(options: argparse.Namespace, program: list[str], *, has_failed: bool = False) -> bool:
     """Print what the options ask for; return False if a flag is not defined."""
     if options.show or not (program or options.explain):
         print_text(flags_table())
@@ -70,7 +71,8 @@ def _report(options: argparse.Namespace, program: list[str]) -> bool:
         try:
             print_text(explain(name))
         except errors.FlagError as error:
-            print_error(f"{PROGRAM}: error: --explain: {error}")
+            if not has_failed:
+                print_error(f"{PROGRAM}: error: --explain: {error}")
             known = False
     return known
 

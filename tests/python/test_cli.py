@@ -327,6 +327,15 @@ def test_run_explains_flags_when_the_script_has_ended(alpha, tmp_path):
     assert "error: --explain: no flag is named 'alpha_lvl'; did you mean" in ended.stderr
 
 
+def test_run_explains_only_flags_that_are_defined_when_a_script_has_failed(alpha, tmp_path):
+    script = write(tmp_path / "script.py", "raise RuntimeError('early')\n")
+    ended = cli("run", "-p", alpha, "--explain=alpha_level", "--explain=later", script)
+    assert ended.stdout.startswith("alpha_level = 6\n"), ended.stderr
+    assert ended.stderr.startswith("Traceback")
+    assert ended.stderr.endswith("RuntimeError: early\n")
+    assert "no flag is named" not in ended.stderr
+
+
 def test_run_runs_a_directory_with_a_main_module(tmp_path):
     write(tmp_path / "app" / "__main__.py", "print('ran')\n")
     assert cli("run", tmp_path / "app").stdout == "ran\n"
