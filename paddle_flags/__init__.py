@@ -39,8 +39,7 @@ else:  # hidden from type checkers, which would accept any name of a module that
             names.remove("set")  # `import *` would hide the built-in one
             return names
         if name not in _places:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = _import_name(_places[name], __name__)
         return found
 

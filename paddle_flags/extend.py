@@ -30,8 +30,7 @@ else:  # hidden from type checkers, which would accept any name of a module that
 
     def __getattr__(name: str) -> object:
         if name not in _places:
-            message = f"module {__name__!r} has no attribute {name!r}"
-            raise AttributeError(message)
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = globals()[name] = _import_name(_places[name], "paddle_flags")
         return found
 

@@ -271,9 +271,7 @@ def _check_key(key: bytes | None) -> bytes | None:
     if key is None:
         return None
     if not isinstance(key, bytes):
-        message = f"key: expected bytes, not {type(key).__name__}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"key: expected bytes, not {type(key).__name__}")
     if len(key) < _SHORTEST_KEY:
-        message = f"key: expected at least {_SHORTEST_KEY} bytes, not {len(key)}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"key: expected at least {_SHORTEST_KEY} bytes, not {len(key)}")
     return key

@@ -100,11 +100,9 @@ def _wanted(flags: Mapping[str, object]) -> list[Assignment]:
 
 def _find_exported_flag(name: str) -> Flag[Any]:
     if not isinstance(name, str):
-        message = f"flags: expected names, not {type(name).__name__}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"flags: expected names, not {type(name).__name__}")
     if not name.startswith(PREFIX):
-        message = f"{shorten(name)}: expected a name that begins with {PREFIX}"
-        raise NotExportedError(message)
+        raise NotExportedError(f"{shorten(name)}: expected a name that begins with {PREFIX}")
     try:
         flag = find(name[len(PREFIX) :])
     except UndefinedFlagError as error:
@@ -125,6 +123,5 @@ def _in_full(message: str) -> str:
 def _find_writable_flag(name: str) -> Flag[Any]:
     flag = _find_exported_flag(name)
     if not CATEGORIES[flag.category]:
-        message = f"{name}: the flag is exported for reading alone"
-        raise ReadOnlyFlagError(message)
+        raise ReadOnlyFlagError(f"{name}: the flag is exported for reading alone")
     return flag

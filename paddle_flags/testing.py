@@ -227,8 +227,7 @@ class isolated:
         traceback: TracebackType | None,
     ) -> None:
         if not self._states:
-            message = "this isolated block has already ended, or has not begun"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError("this isolated block has already ended, or has not begun")
         self._states.pop().restore()
 
     def __call__(self, target: F) -> F:

@@ -86,8 +86,7 @@ def constrained(base: Type[Any], hint: Any, noun: str | None = None) -> Type[Any
             except REJECTIONS:
                 allowed = False
             if not allowed:
-                message = f"expected {expected}"
-                raise Unfit(message)
+                raise Unfit(f"expected {expected}")
         return value
 
     return _checked(base, check, expected)
@@ -114,11 +113,10 @@ def _demands(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]
     fields = [name for name in _BOUNDS if hasattr(metadata, name)]
     if not fields:
         name = getattr(hint, "__name__", None) or quote_value(hint)
-        message = (
+        raise FlagTypeError(
             f"type {name}: {quote_value(metadata)} can't be enforced; expected constraints of"
             " annotated_types or pydantic, or a Type that checks its values"
         )
-        raise FlagTypeError(message)
     given = [(name, getattr(metadata, name)) for name in fields]
     is_zone = fields == ["tz"]  # of which None means something
     return [_demand(name, bound) for name, bound in given if is_zone or bound is not None]
@@ -143,8 +141,7 @@ def _adapter(base: Type[Any], hint: Any) -> Check:
             result = adapter.validate_python(list(value) if isinstance(value, tuple) else value)
         except ValueError as error:
             reasons = "; ".join(each["msg"] for each in error.errors())  # type: ignore[attr-defined]
-            message = f"expected {base.expected}: {reasons}"
-            raise Unfit(message) from None
+            raise Unfit(f"expected {base.expected}: {reasons}") from None
         return tuple(result) if isinstance(value, tuple) else result
 
     return check

@@ -43,8 +43,7 @@ class _ListType(Type[Any]):
         if self.item.reads(value):
             return str(self.item.canonical(plain(value)))
         if not self.item.accepts(value):
-            message = f"expected {self.item.expected}, not {type(value).__name__}"
-            raise Unfit(message)
+            raise Unfit(f"expected {self.item.expected}, not {type(value).__name__}")
         return str(self.item.write(value))
 
     def accepts(self, value: object) -> bool:
@@ -82,8 +81,7 @@ class TupleType(_ListType):
 
     def _check_length(self, values: Any) -> Any:
         if len(values) != len(self.items):
-            message = f"expected {len(self.items)} items, not {len(values)}"
-            raise Unfit(message)
+            raise Unfit(f"expected {len(self.items)} items, not {len(values)}")
         return values
 
 
@@ -108,8 +106,7 @@ def _convert_item(number: int, function: Callable[[Any], Any], value: Any) -> An
     try:
         return function(value)
     except REJECTIONS as error:
-        message = f"item {number}: {error}"
-        raise Unfit(message) from error
+        raise Unfit(f"item {number}: {error}") from error
 
 
 def tuple_type(items: tuple[Type[Any], ...]) -> Type[Any]:
@@ -128,11 +125,10 @@ def set_type(item: Type[Any]) -> Type[Any]:
 def list_type(item: Type[Any]) -> Type[Any]:
     """Return the type of lists whose items have a type that is a string in C."""
     if item.native != "string" or item.item_type:
-        message = (
+        raise FlagTypeError(
             f"a list of {item.metavar}: expected items that are text in C, and these are"
             f" {'a list' if item.item_type else item.native}"
         )
-        raise FlagTypeError(message)
     return _ListType(item)
 
 
@@ -140,8 +136,7 @@ class FrozenDict(dict[str, Any]):
     """The value of a flag, which all readers share: it can't be changed."""
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
-        message = "the value of a flag can't be changed: assign another dict to the flag"
-        raise TypeError(message)
+        raise TypeError("the value of a flag can't be changed: assign another dict to the flag")
 
     __setitem__ = __delitem__ = __ior__ = _refuse
     clear = pop = popitem = setdefault = update = _refuse  # pyright: ignore[reportAssignmentType]
@@ -178,8 +173,7 @@ class DictType(Type[Any]):
     def _pair(self, text: str) -> tuple[Any, Any]:
         key, equals, value = text.partition("=")
         if not equals:
-            message = f"expected {self.metavar.partition(',')[0]}"
-            raise Unfit(message)
+            raise Unfit(f"expected {self.metavar.partition(',')[0]}")
         return self.key.read(key), self.value.read(value)
 
     def _text(self, values: Mapping[Any, Any]) -> str:
@@ -189,8 +183,7 @@ class DictType(Type[Any]):
     def _item(self, pair: tuple[Any, Any]) -> str:
         key = _scalar(self.key, pair[0])
         if "=" in key:
-            message = f"expected a key without '=', not {key!r}"
-            raise Unfit(message)
+            raise Unfit(f"expected a key without '=', not {key!r}")
         return f"{key}={_scalar(self.value, pair[1])}"
 
     def accepts(self, value: object) -> bool:
@@ -205,8 +198,7 @@ def _scalar(kind: Type[Any], value: Any) -> str:
     if kind.python is float and isinstance(value, int) and exact:
         value = float(value)
     if not exact or not kind.accepts(value):
-        message = f"expected {kind.expected}, not {type(value).__name__}"
-        raise Unfit(message)
+        raise Unfit(f"expected {kind.expected}, not {type(value).__name__}")
     return str(kind.write(value))
 
 

@@ -116,8 +116,7 @@ class Definition:
         if self._kind.python in (bool, str, tuple):
             via = self._kind.via
             what = via.metavar if via else "list" if self._kind.item else self._kind.name
-            message = f"{self._about}: {field}: a {what} has no range, expected a number"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"{self._about}: {field}: a {what} has no range, expected a number")
         self._set(field, getattr(self.pointer, field), bound)
 
     def _set(self, field: str, target: Any, value: object) -> None:
@@ -125,11 +124,10 @@ class Definition:
         wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
         if not fits(self._kind, wanted):
             seen = REDACTED if self._sensitive else quote_value(wanted)
-            message = (
+            raise FlagValueError(
                 f"{about} {seen}: expected an integer in"
                 f" [{self._kind.smallest}, {self._kind.largest}]"
             )
-            raise FlagValueError(message)
         if self._kind.member == "str":
             text = lists.encode(wanted) if self._kind.item else wanted
             wanted = self._retain_text(text, f"{about}=", sensitive=self._sensitive)
@@ -281,11 +279,10 @@ def plain_kind(
     if items is not None or (type_name is None and values is not None):
         if type_name in (None, "string"):
             return _list_kind(about, seen, default, items)
-        message = (
+        raise FlagTypeError(
             f"{about}: type {quote_value(type_name)}: a list has the type 'string', and its items"
             " `items`"
         )
-        raise FlagTypeError(message)
     if type_name:
         return None if default is None else BY_NAME[type_name]
     inferred = None if _is_enum(default) else plain_type(default) or type(default)
@@ -352,10 +349,9 @@ def define_at(
     about = f"definition of {quote_value(name)}"
     kind = plain_kind(about, quote_value(default), default, None, items)
     if kind is None:
-        message = (
+        raise FlagTypeError(
             f"{about}: default {quote_value(default)}: expected bool, int, float, str or a list"
         )
-        raise FlagTypeError(message)
     if via is not None:
         kind = typed(kind, via)
     made = Definition(name, kind, sensitive=False)

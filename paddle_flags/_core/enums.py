@@ -32,8 +32,7 @@ def _other_texts(python: type[enum.Enum]) -> dict[str, Any]:
 def enum_type(python: type[enum.Enum], *, case_sensitive: bool = True) -> Type[Any]:
     """Return the type of an enumeration, whose text is the names of its members."""
     if not len(python):
-        message = f"type {python.__name__}: expected an enumeration with members"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"type {python.__name__}: expected an enumeration with members")
     if issubclass(python, enum.Flag):
         return _bits_type(python, case_sensitive=case_sensitive)
     names = {member.name: member for member in python}
@@ -54,8 +53,7 @@ def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
             return python(INT.read(text))
         except ValueError:
             near = suggest_name(text, members)
-            message = f"expected names of {'|'.join(members)}, joined by |{near}"
-            raise Unfit(message) from None
+            raise Unfit(f"expected names of {'|'.join(members)}, joined by |{near}") from None
 
     def parse(text: str) -> enum.Flag:
         value = python(0)

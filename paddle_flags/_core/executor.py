@@ -20,16 +20,14 @@ class WrappedExecutor(Executor):
     def __init__(self, executor: Executor) -> None:
         kind = type(executor)
         if not isinstance(executor, Executor):
-            message = f"wrap_executor: expected an Executor, not {kind.__name__}"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"wrap_executor: expected an Executor, not {kind.__name__}")
         # By name, as their modules are not imported just to compare classes.
         if any(each.__name__ in _ELSEWHERE for each in kind.__mro__):
-            message = (
+            raise FlagTypeError(
                 f"wrap_executor: {kind.__name__} runs functions where scopes of this process "
                 "don't reach: expected a ThreadPoolExecutor, or propagate() for the values of "
                 "the process"
             )
-            raise FlagTypeError(message)
         self._executor = executor
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

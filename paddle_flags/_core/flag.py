@@ -64,14 +64,12 @@ class Flag(FlagDefinition[T]):
     __match_args__ = ("name", "value")
 
     def __init__(self) -> None:
-        message = "cannot create a Flag: use define() or FLAGS[name]"
-        raise TypeError(message)
+        raise TypeError("cannot create a Flag: use define() or FLAGS[name]")
 
     # It is easy to take a flag for its value: such mistakes raise an error.
 
     def __bool__(self) -> NoReturn:
-        message = f"flag {self._name!r} itself is neither true nor false: use its .value"
-        raise TypeError(message)
+        raise TypeError(f"flag {self._name!r} itself is neither true nor false: use its .value")
 
     def __eq__(self, other: object) -> bool:
         return self is other if isinstance(other, Flag) else self._compare(other)
@@ -321,8 +319,7 @@ class Flag(FlagDefinition[T]):
                 raise
             reason = f"expected {type_.expected}" if sensitive else error
         seen = REDACTED if sensitive else quote_value(value)
-        message = f"{self._name}={seen}: {reason}"
-        raise FlagValueError(message)
+        raise FlagValueError(f"{self._name}={seen}: {reason}")
 
     def _source(self) -> str:
         return to_text(lib.pd_source_name(self._info().source))

@@ -93,8 +93,7 @@ class Hook:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function that was added, as the caller does."""
         if self._function is None:
-            message = "this Hook has no function to call: it is a rule, weak or removed"
-            raise TypeError(message)
+            raise TypeError("this Hook has no function to call: it is a rule, weak or removed")
         return self._function(*arguments, **named)
 
     def __enter__(self) -> Self:
@@ -293,8 +292,7 @@ def _check_callable(function: object) -> None:
     marks = _marks_of(function)
     if marks & (_GENERATOR | _COROUTINE):
         what = "a generator" if marks & _GENERATOR else "an async one, which nothing would await"
-        message = f"{name_of(function)}: expected a plain function, not {what}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{name_of(function)}: expected a plain function, not {what}")
 
 
 def _no_answer(result: object) -> str:
@@ -319,8 +317,7 @@ def _check_result(result: object, callback: object, name: str) -> None:
     if hasattr(result, "cr_frame"):
         _close(result)
         what = "returned a coroutine, which nothing awaits"
-        message = f"the watcher {name_of(callback)} of {name!r} {what}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"the watcher {name_of(callback)} of {name!r} {what}")
 
 
 def handles(flags: Sequence[Flag[Any]]) -> Any:

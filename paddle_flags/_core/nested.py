@@ -23,8 +23,7 @@ def nested_type(make: Make, metavar: str) -> Type[Any]:
         try:
             found = json.loads(text, object_pairs_hook=_unique)
         except ValueError as error:
-            message = f"expected {expected}: {error}"
-            raise Unfit(message) from None
+            raise Unfit(f"expected {expected}: {error}") from None
         return make(found)
 
     def text_of(value: Any) -> str:
@@ -39,8 +38,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # json.loads would silently let the last of equal keys win.
     found = dict(pairs)
     if len(found) < len(pairs):
-        message = "a key occurs twice"
-        raise ValueError(message)
+        raise ValueError("a key occurs twice")
     return found
 
 
@@ -50,8 +48,7 @@ def list_maker(item: Make) -> Make:
     def make(value: Any) -> Any:
         items = items_of(value)
         if items is None:
-            message = f"expected a list, not {type(value).__name__}"
-            raise Unfit(message)
+            raise Unfit(f"expected a list, not {type(value).__name__}")
         return tuple(_at(f"item {number}", item, each) for number, each in enumerate(items, 1))
 
     return make
@@ -62,8 +59,7 @@ def dict_maker(value: Make) -> Make:
 
     def make(found: Any) -> Any:
         if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-            message = f"expected a dict with keys of text, not {type(found).__name__}"
-            raise Unfit(message)
+            raise Unfit(f"expected a dict with keys of text, not {type(found).__name__}")
         return FrozenDict((key, _at(key, value, each)) for key, each in found.items())
 
     return make
@@ -78,8 +74,7 @@ def scalar_maker(kind: Type[Any]) -> Make:
         if kind.python is float and isinstance(value, int) and is_exact:
             value = float(value)
         if not is_exact or not isinstance(value, kind.python):
-            message = f"expected {kind.expected}, not {type(value).__name__}"
-            raise Unfit(message)
+            raise Unfit(f"expected {kind.expected}, not {type(value).__name__}")
         return kind.read(kind.write(value))
 
     return make
@@ -89,5 +84,4 @@ def _at(where: str, make: Make, value: Any) -> Any:
     try:
         return make(value)
     except Unfit as error:
-        message = f"{where}: {error}"
-        raise Unfit(message) from None
+        raise Unfit(f"{where}: {error}") from None

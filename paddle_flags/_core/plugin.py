@@ -40,8 +40,7 @@ class Plugin:
     __slots__ = ("__weakref__", "_handle", "_loaded", "_namespace", "_path")
 
     def __init__(self) -> None:
-        message = "cannot create a Plugin: use load_plugin()"
-        raise TypeError(message)
+        raise TypeError("cannot create a Plugin: use load_plugin()")
 
     _handle: Any
     _loaded: bool
@@ -100,8 +99,7 @@ class Plugin:
         was unloaded before. Destructors of the library run with the GIL held.
         """
         if not self._loaded:
-            message = f"{self._path}: is already unloaded"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError(f"{self._path}: is already unloaded")
         err = new_error()
         check_status(unload(_address(self._handle), _address(err)), err)
         self._loaded = False
@@ -170,10 +168,9 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     try:
         file = os.fsencode(path)
     except TypeError:
-        message = (
+        raise FlagTypeError(
             f"path: {quote_value(path)}: expected str, bytes or a path, not {type(path).__name__}"
-        )
-        raise FlagTypeError(message) from None
+        ) from None
     if b"\0" in file:
         message = f"path: {quote_value(path)}: contains a NUL character, expected a path"
         raise FlagArgumentError(message)

@@ -157,16 +157,14 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
         flag = self.get(name)
         seen = "..." if flag is not None and flag.sensitive else quote_value(value)
         item = f"FLAGS[{quote_value(name)}]"
-        message = f"{item} cannot be replaced: write {item}.value = {seen}"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{item} cannot be replaced: write {item}.value = {seen}")
 
     def __delitem__(self, name: str) -> None:
         item = f"FLAGS[{quote_value(name)}]"
-        message = (
+        raise FlagTypeError(
             f"{item} cannot be deleted: write del {item}.value to drop the value set at run"
             f" time, or {item}.reset() to drop all values"
         )
-        raise FlagTypeError(message)
 
     def __copy__(self) -> Registry:
         return self
@@ -228,17 +226,15 @@ def _refuse_patch_dict(caller: FrameType) -> None:
     At its end it deletes all items, and flags can't be deleted.
     """
     if caller.f_code.co_name == "_patch_dict":
-        message = (
+        raise FlagTypeError(
             "mock.patch.dict can't patch FLAGS, as flags can't be deleted and inserted again: use "
             'paddle_flags.override(name=value), or mock.patch.object(FLAGS, "name", value)'
         )
-        raise FlagTypeError(message)
 
 
 def _set_attribute(name: str, value: object) -> None:
     if hasattr(Registry, name):
-        message = f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ..."
-        raise FlagNameError(message)
+        raise FlagNameError(f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ...")
     assign([(find(name), value)], caller(1))
 
 
@@ -266,8 +262,7 @@ def named_values(values: Values | None, named: dict[str, object]) -> Values:
     if isinstance(values, Mapping):
         return {**values, **named}
     what = type(values).__name__
-    message = f"values: expected a mapping of names to values, not {what}"
-    raise FlagTypeError(message)
+    raise FlagTypeError(f"values: expected a mapping of names to values, not {what}")
 
 
 def assign_values(

@@ -56,16 +56,14 @@ class Scope:
         traceback: TracebackType | None,
     ) -> None:
         if not self._pushed:
-            message = "this override has already ended, or has not begun"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError("this override has already ended, or has not begun")
         self._pop()
         raise_deferred()
 
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
-            message = f"override decorates functions, and {function.__name__} is a class"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"override decorates functions, and {function.__name__} is a class")
         return decorated(self, function, "override")  # type: ignore[no-any-return]
 
 
@@ -95,10 +93,9 @@ def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> A
             return await function(*args, **named)
 
     if inspect.isasyncgenfunction(function):
-        message = (
+        raise FlagTypeError(
             f"{what} cannot decorate an asynchronous generator: use 'with {what}(...)' inside it"
         )
-        raise FlagTypeError(message)
     if inspect.iscoroutinefunction(function):
         return coroutine
     return generator if inspect.isgeneratorfunction(function) else plain

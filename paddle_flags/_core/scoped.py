@@ -60,22 +60,20 @@ def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
     """Raise an error in code that may be suspended while the scope is open."""
     code = _caller_of(first_user_frame(frame)).f_code
     if code.co_flags & _SUSPENDS:
-        message = (
+        raise FlagTaskError(
             f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
             f"expected {instead}"
         )
-        raise FlagTaskError(message)
 
 
 def _refuse_greenlets(what: str) -> None:
     """Raise an error where a greenlet may switch to another one while a scope is open."""
     greenlet = sys.modules["greenlet"]
     if greenlet.getcurrent().parent or "gevent" in sys.modules:
-        message = (
+        raise FlagTaskError(
             f"{what}: greenlets of one thread share its scopes: expected a thread without "
             "greenlets, or override for a value of the process"
         )
-        raise FlagTaskError(message)
 
 
 def _attach(context: Any) -> int:
@@ -138,8 +136,7 @@ class scoped:
         traceback: TracebackType | None,
     ) -> None:
         if not self._open:
-            message = "this scope has already ended, or has not begun"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError("this scope has already ended, or has not begun")
         self._leave()
 
     def _leave(self) -> None:
@@ -157,8 +154,7 @@ class scoped:
     def __call__(self, function: F) -> F:
         """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
-            message = f"scoped decorates functions, and {function.__name__} is a class"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"scoped decorates functions, and {function.__name__} is a class")
         return in_steps(self._begin, lambda: _Call(self), function)  # type: ignore[no-any-return]
 
     def _begin(self) -> Any:

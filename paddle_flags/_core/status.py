@@ -76,8 +76,7 @@ def to_bytes(text: str, what: str = "", *, sensitive: bool = False) -> bytes:
     """Encode text for C, the reverse of `to_text`; errors begin with `what`."""
     if not isinstance(text, str):
         seen = "<redacted>" if sensitive else quote_value(text)
-        message = f"{what}{seen}: expected str, not {type(text).__name__}"
-        raise errors.FlagTypeError(message)
+        raise errors.FlagTypeError(f"{what}{seen}: expected str, not {type(text).__name__}")
     text = str.__str__(text)  # what a subclass shows doesn't matter
     seen = "<redacted>" if sensitive else quote_value(text)
     if "\0" in text:

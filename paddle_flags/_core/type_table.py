@@ -253,8 +253,7 @@ def hint_of(default: object) -> Any:
     items = items_of(default)
     if items is not None:
         return list[_common(items)]  # type: ignore[misc]
-    message = f"expected {_EXPECTED}, not {type(default).__name__}"
-    raise FlagTypeError(message)
+    raise FlagTypeError(f"expected {_EXPECTED}, not {type(default).__name__}")
 
 
 def _common(values: Iterable[object]) -> Any:
@@ -262,8 +261,7 @@ def _common(values: Iterable[object]) -> Any:
     if hints == {int, float}:
         return float
     if len(hints) > 1:
-        message = "expected items of one type"
-        raise FlagTypeError(message)
+        raise FlagTypeError("expected items of one type")
     return hints.pop()
 
 
@@ -294,19 +292,16 @@ def find(
             wanted = _hint(default) if hint is None else hint
             meaning = meaning_of(wanted, case_sensitive=case_sensitive)
         else:
-            message = "expected `type`, as the default is None"
-            raise FlagTypeError(message)
+            raise FlagTypeError("expected `type`, as the default is None")
         return meaning if case_sensitive or meaning.type else _in_any_case(meaning, choices)
     except FlagTypeError as error:
         told = str(error) if items is None else str(error).replace("type ", "items ", 1)
-        message = f"{about}: {told}"
-        raise FlagTypeError(message) from None
+        raise FlagTypeError(f"{about}: {told}") from None
 
 
 def _in_any_case(meaning: Meaning, choices: Iterable[Any]) -> Meaning:
     if meaning.native != "string" or meaning.item not in (None, "string") or not choices:
-        message = "case_sensitive: expected a flag of text with choices"
-        raise FlagTypeError(message)
+        raise FlagTypeError("case_sensitive: expected a flag of text with choices")
     names = [str(choice) for choice in choices]
     type_ = types.choice_type(str, dict(zip(names, names)), {}, case_sensitive=False)
     if meaning.item:

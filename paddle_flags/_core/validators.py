@@ -34,8 +34,7 @@ def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     flags = [flag if isinstance(flag, Flag) else find(flag) for flag in wanted]
     # A flag given twice could break "at most one" on its own.
     if len(set(flags)) < max(least, len(flags)):
-        message = f"expected {least} or more different flags"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"expected {least} or more different flags")
     return flags
 
 

@@ -40,13 +40,11 @@ def read_binary(path: str) -> Binary:
     except ImportError as error:
         return Binary(path, kind, notes=(str(error),))
     if parsed is None:
-        message = f"{path}: expected a library or program in ELF, PE or Mach-O"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"{path}: expected a library or program in ELF, PE or Mach-O")
     try:
         return _CONVERTERS[kind](path, parsed)
     except Exception as error:  # LIEF finds out about some damage only when it is asked
-        message = f"{path}: is damaged: {error}"
-        raise FlagArgumentError(message) from error
+        raise FlagArgumentError(f"{path}: is damaged: {error}") from error
 
 
 def _parse(path: str, kind: str) -> Any:
@@ -71,15 +69,13 @@ def _read_magic(path: str) -> tuple[bytes, int]:
             return file.read(4) if size else b"", size
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such file"  # a NUL in the path
-        message = f"{path}: can't be read: {reason}"
-        raise FlagArgumentError(message) from None
+        raise FlagArgumentError(f"{path}: can't be read: {reason}") from None
 
 
 def check_is_file(path: str) -> None:
     """Raise FlagArgumentError for a path of no regular file: opening it may take forever."""
     if not path:
-        message = "expected the path of a library or program, not an empty argument"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError("expected the path of a library or program, not an empty argument")
     expected = "expected a library or program"
     try:
         mode = os.stat(path).st_mode
@@ -92,5 +88,4 @@ def check_is_file(path: str) -> None:
             return
         kind = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         problem = f"is {kind}, {expected}"
-    message = f"{path}: {problem}"
-    raise FlagArgumentError(message)
+    raise FlagArgumentError(f"{path}: {problem}")

@@ -204,20 +204,17 @@ def _files_of(config: Path | Sequence[Path]) -> list[_File]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
     if isinstance(config, Mapping):
-        message = (
+        raise errors.FlagTypeError(
             f"config is {quote_value(config)}: {expected}, not values; set those by FLAGS.update"
         )
-        raise errors.FlagTypeError(message)
     try:
         found = [_parts(path) for path in every]
     except TypeError:
-        message = f"config is {quote_value(config)}: {expected}"
-        raise errors.FlagTypeError(message) from None
+        raise errors.FlagTypeError(f"config is {quote_value(config)}: {expected}") from None
     for file in found:
         to_argument("config", file.given)
         if not file.given:
-            message = f"config has an empty path: {expected}"
-            raise errors.FlagArgumentError(message)
+            raise errors.FlagArgumentError(f"config has an empty path: {expected}")
     return found
 
 

@@ -114,5 +114,4 @@ def _check_regular(status: os.stat_result) -> None:
         return
     kinds = {stat.S_IFDIR: "directory", stat.S_IFIFO: "FIFO"}
     kind = kinds.get(stat.S_IFMT(mode), "device or a socket")
-    message = f"is a {kind}, expected a regular file"
-    raise ValueError(message)
+    raise ValueError(f"is a {kind}, expected a regular file")

@@ -123,8 +123,7 @@ def _written(given: FleetValue) -> tuple[str, int]:
 def _plain(given: FleetValue, item: Item) -> str:
     if type(item) not in _KINDS:
         expected = "expected text, a number, true, false or a list of these"
-        message = f"{given.name}: {quote_value(item)}: {expected}"
-        raise errors.FlagTypeError(message)
+        raise errors.FlagTypeError(f"{given.name}: {quote_value(item)}: {expected}")
     if isinstance(item, bool):
         return str(item).lower()
     return item if isinstance(item, str) else repr(item)

@@ -38,8 +38,7 @@ def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
     elif flag.sensitive:
         why = "is sensitive, and messages name what it has"
     if why:
-        message = f"{parameter}: {quote_value(name)}: {why}"
-        raise errors.FlagArgumentError(message)
+        raise errors.FlagArgumentError(f"{parameter}: {quote_value(name)}: {why}")
     return flag
 
 

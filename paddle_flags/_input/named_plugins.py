@@ -58,8 +58,7 @@ def _plugins_of(plugins: Plugins | None) -> list[Plugin]:
         return list(every)
     except TypeError:
         expected = "expected a library or a module, or a list of them"
-        message = f"plugins is {quote_value(plugins)}: {expected}"
-        raise errors.FlagTypeError(message) from None
+        raise errors.FlagTypeError(f"plugins is {quote_value(plugins)}: {expected}") from None
 
 
 def _load(plugin: Plugin, remedy: str) -> None:

@@ -126,8 +126,7 @@ class ParseOptions:
             raise errors.FlagArgumentError(message)
         for name in ("env_ignore_empty", "env_files"):
             if getattr(self, name) and self.env_prefix is None:
-                message = f"{name}: needs an env_prefix"
-                raise errors.FlagArgumentError(message)
+                raise errors.FlagArgumentError(f"{name}: needs an env_prefix")
 
 
 def check_tokens(tokens: Sequence[object]) -> None:
@@ -137,8 +136,7 @@ def check_tokens(tokens: Sequence[object]) -> None:
             message = f"argv has {quote_value(token)}: expected str, not {type(token).__name__}"
             raise errors.FlagTypeError(message)
         to_bytes(token, "argv: ")
-    message = "argv: out of memory"
-    raise errors.FlagMemoryError(message)
+    raise errors.FlagMemoryError("argv: out of memory")
 
 
 class Call:

@@ -87,8 +87,7 @@ def _level(text: str) -> int:
     if isinstance(level, int):
         return level
     expected = f"a level, such as {', '.join(_NAMES)} or a number{suggest_name(text, _NAMES)}"
-    message = f"{text!r:.60}: expected {expected}"
-    raise ValueError(message)
+    raise ValueError(f"{text!r:.60}: expected {expected}")
 
 
 _NAMES = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -92,8 +92,7 @@ def patterns(only: Only) -> list[str] | None:
 
 def _pattern(name: str) -> str:
     if not isinstance(name, str):
-        message = (
+        raise FlagTypeError(
             f"only: {quote_value(name)}: expected the name of a flag, not {type(name).__name__}"
         )
-        raise FlagTypeError(message)
     return name if any(character in name for character in "*?[") else FLAGS[name].name

@@ -36,11 +36,10 @@ def check_name(name: str) -> str:
         raise argparse.ArgumentTypeError(f"{message}, such as '{usable or 'alpha'}'")
     modules = sys.stdlib_module_names
     if name in _TAKEN or name in keyword.kwlist or name in modules:
-        message = (
+        raise argparse.ArgumentTypeError(
             f"{name!r}: is a keyword of a language or the name of a well-known module, expected"
             f" another name, such as '{name}_plugin'"
         )
-        raise argparse.ArgumentTypeError(message)
     return name
 
 

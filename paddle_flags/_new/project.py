@@ -57,8 +57,7 @@ def render(name: str, language: str) -> dict[str, str]:
 def write_project(directory: str, texts: dict[str, str]) -> None:
     """Write the files, all or none, into a directory that is new or empty."""
     if os.path.isdir(directory) and os.listdir(directory):
-        message = f"{directory}: is not empty, expected a new or empty directory"
-        raise FileExistsError(message)
+        raise FileExistsError(f"{directory}: is not empty, expected a new or empty directory")
     made: list[str] = []
     try:
         for path in sorted(texts):
@@ -76,8 +75,7 @@ def _make_directory(path: str, made: list[str]) -> None:
     """Make a directory and those above it; note which are new."""
     if os.path.lexists(path) and not os.path.isdir(path):
         what = "is a file" if os.path.exists(path) else "is a broken link"
-        message = f"{path}: {what}, expected a new or empty directory"
-        raise FileExistsError(message)
+        raise FileExistsError(f"{path}: {what}, expected a new or empty directory")
     if path and not os.path.isdir(path):
         _make_directory(os.path.dirname(path), made)
         os.mkdir(path)

@@ -230,10 +230,9 @@ def dump(
         raise FlagArgumentError(message)
     check_bool("all", all)
     if left_out is not None and not isinstance(left_out, dict):
-        message = (
+        raise FlagTypeError(
             f"left_out: {quote_value(left_out)}: expected a dict, not {type(left_out).__name__}"
         )
-        raise FlagTypeError(message)
     used = environment_prefix() if prefix is None else prefix
     to_prefix("prefix", used)
     seen = for_each(all_flags(), lambda flag: _read_current_value(flag, all=all))

@@ -58,8 +58,7 @@ def help_text(
     modules. `width` and `color` default to those of the terminal.
     """
     if not isinstance(kind, str) or kind not in KINDS:
-        message = f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}")
     kept: list[Any] = []  # what C points to
 
     def text(name: str, value: str | None) -> Any:
@@ -94,8 +93,7 @@ def json_text(program: str, *, version: str | None, full: bool) -> str:
 def _integer(name: str, value: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
-    message = f"{name}: {quote_value(value)}: expected int, not {type(value).__name__}"
-    raise FlagTypeError(message)
+    raise FlagTypeError(f"{name}: {quote_value(value)}: expected int, not {type(value).__name__}")
 
 
 def _usage(program: str, kind: str, *, arguments: bool, known_only: bool) -> str | None:

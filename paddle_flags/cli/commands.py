@@ -304,8 +304,7 @@ def _check_table(table: Any) -> Table:
                 " tables of a file"
             )
         if not isinstance(name, str) or not name or name.startswith("-"):
-            message = (
+            raise errors.FlagArgumentError(
                 f"commands: {quote_value(name)}: expected a name that does not begin with a dash"
             )
-            raise errors.FlagArgumentError(message)
     return table

@@ -62,5 +62,4 @@ def __getattr__(name: str) -> object:
             found = getattr(import_module(f"{__name__}.{module}"), name)
             globals()[name] = found
             return found
-    message = f"module {__name__!r} has no attribute {name!r}"
-    raise AttributeError(message)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -44,8 +44,7 @@ def check_count(name: str, count: int | None, most: int = _BIGGEST) -> None:
     is_whole = isinstance(count, int) and not isinstance(count, bool)
     if count is None or (is_whole and 0 <= count <= most):
         return
-    message = f"{name} is {quote_value(count)}: expected an integer from 0 to {most}"
-    raise FlagArgumentError(message)
+    raise FlagArgumentError(f"{name} is {quote_value(count)}: expected an integer from 0 to {most}")
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

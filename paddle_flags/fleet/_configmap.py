@@ -126,8 +126,7 @@ def _values_of(path: Path) -> Values:
                 change = check_change(Change(name, value if is_text else json.dumps(value), on))
                 found[(on, change.name)] = str(change.value)
     except UnicodeDecodeError as error:
-        message = "expected UTF-8"
-        raise FlagError(message) from error
+        raise FlagError("expected UTF-8") from error
     except (AttributeError, ValueError, RecursionError) as error:
         told = "" if isinstance(error, AttributeError) else f"{error}; "
         expected = 'expected JSON such as {"role:trainer": {"name": "value"}}'

@@ -178,8 +178,7 @@ class Fleet:
         """
         batch = check_batch(changes)
         if not batch:
-            message = "changes: expected at least one"
-            raise FlagArgumentError(message)
+            raise FlagArgumentError("changes: expected at least one")
         check_seconds("wait", wait)
         check_seconds("duration", duration)
         check_count("at_step", at_step)
@@ -355,8 +354,7 @@ def _values(keys: Iterable[tuple[str, str]], state: State, store: Store) -> tupl
 def _check_names(name: str, names: Iterable[str]) -> list[str]:
     found = [names] if isinstance(names, str) else list(names)
     if isinstance(names, str) or not all(isinstance(each, str) for each in found):
-        message = f"{name} is {quote_value(names)}: expected a list of names"
-        raise FlagTypeError(message)
+        raise FlagTypeError(f"{name} is {quote_value(names)}: expected a list of names")
     return found
 
 

@@ -129,10 +129,9 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
     seconds. With `create=False`, a folder without a fleet raises FleetError.
     """
     if not isinstance(url, str):
-        message = (
+        raise FlagTypeError(
             f"url: {quote_value(url)}: expected the address of a fleet, such as dir:///mnt/job42"
         )
-        raise FlagTypeError(message)
     place = split(url)
     if place.scheme not in ENGINES:
         place.refuse(f"unknown scheme {place.scheme}{_suggestion(place.scheme, ENGINES)}")
@@ -143,8 +142,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
         if not extra or (error.name or "").startswith(_HERE):
             raise
         what = f"the engine {place.scheme} needs the package {error.name}: "
-        message = f"{place.text}: {what}pip install 'paddle_flags[{extra}]'"
-        raise FleetError(message) from error
+        raise FleetError(f"{place.text}: {what}pip install 'paddle_flags[{extra}]'") from error
     store: Store = engine(place, timeout)
     if not create:
         store.check_exists()

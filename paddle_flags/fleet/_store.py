@@ -185,8 +185,7 @@ class Store:
             if was_closed:
                 self.closed.set()
         if self.closed.is_set():
-            message = "the store is closed"
-            raise self.error(message)
+            raise self.error("the store is closed")
 
     def _forked(self) -> None:
         """Make anew, in a child, what threads of the parent may be using."""

@@ -195,8 +195,7 @@ class RayStore(RemoteStore):
             writer.transport.abort()
             self._hang_up()
             if isinstance(error, EOFError):
-                message = "the engine closed the connection"
-                raise ConnectionResetError(message) from error
+                raise ConnectionResetError("the engine closed the connection") from error
             raise
         self._links.append((reader, writer))
         if self.closed.is_set():
@@ -225,8 +224,7 @@ class RayStore(RemoteStore):
 
     def _connect(self) -> None:
         if os.getpid() != (self._ray_process or os.getpid()):
-            message = "a forked child finds no new actor of Ray"
-            raise self.unreachable(message)
+            raise self.unreachable("a forked child finds no new actor of Ray")
         options = {"namespace": NAMESPACE, "log_to_driver": False, "configure_logging": False}
         with _connecting:
             if not ray.is_initialized():

@@ -42,10 +42,9 @@ class MountedClients(Clients):
             return answer
         if answer in ("read", "change"):
             return User("", answer)
-        message = (
+        raise FlagTypeError(
             f"authorize returned {quote_value(answer)}, expected None, 'read', 'change' or a User"
         )
-        raise FlagTypeError(message)
 
 
 @hides_internal_frames

@@ -153,8 +153,7 @@ def _tls_context(listen: ListenOptions) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(listen.certfile, listen.keyfile)
     except (OSError, ssl.SSLError) as error:
-        message = f"{listen.certfile}: {error.strerror or error}"
-        raise FlagArgumentError(message) from None
+        raise FlagArgumentError(f"{listen.certfile}: {error.strerror or error}") from None
     return context
 
 

@@ -38,24 +38,20 @@ def read_tokens(path: str) -> dict[str, User]:
     try:
         with open(path, encoding="utf-8") as file:
             if os.fstat(file.fileno()).st_mode & 0o077:
-                message = f"{path}: others can read it; run: chmod 600 {path}"
-                raise FlagArgumentError(message)
+                raise FlagArgumentError(f"{path}: others can read it; run: chmod 600 {path}")
             lines = file.read().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "expected UTF-8"
-        message = f"{path}: {why}"
-        raise FlagArgumentError(message) from None
+        raise FlagArgumentError(f"{path}: {why}") from None
     users: dict[str, User] = {}
     for number, line in enumerate(lines, 1):
         parts = line.split()
         if parts and not parts[0].startswith("#"):
             problem = _add(users, parts)
             if problem:
-                message = f"{path}:{number}: {problem}"
-                raise FlagArgumentError(message)
+                raise FlagArgumentError(f"{path}:{number}: {problem}")
     if not users:
-        message = f"{path}: expected lines with LABEL read|change TOKEN"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"{path}: expected lines with LABEL read|change TOKEN")
     return users
 
 

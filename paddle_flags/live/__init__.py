@@ -27,8 +27,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     """Import the module of a name."""
     if name not in _MODULES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     found: object = getattr(import_module(_MODULES[name]), name)

@@ -86,11 +86,10 @@ def _images(memory: Memory) -> Iterator[_Image]:
             found = True
             yield image
     if others and not found:
-        message = (
+        raise AttachError(
             f"the process is a {others[0]} program; only programs of the same kind as this Python "
             "can be read"
         )
-        raise AttachError(message)
 
 
 def _read_image(memory: Memory, region: Region, head: bytes) -> _Image | None:
@@ -231,11 +230,10 @@ class Index:
         if magic != _MAGIC_INDEX or size < _HEAD.size:
             raise Unreadable
         if number != _VERSION:
-            message = (
+            raise AttachError(
                 f"the index of its registry has version {number}, and this paddle_flags reads "
                 f"version {_VERSION}; use the paddle_flags of the process, which is {version}"
             )
-            raise AttachError(message)
         if not _ROW.size <= row_size <= _ROW_MAX or count > _ROWS_MAX:
             raise Unreadable
         self.names, self.modules, self.startup_over = roots
@@ -309,11 +307,10 @@ def find_index(memory: Memory) -> Index:
     """Return the index of the process; AttachError if there is none."""
     copies = list(_copies(memory))
     if not copies:
-        message = (
+        raise AttachError(
             "there is no registry of paddle_flags in the process: neither libpd_flags nor a static "
             "copy of it is loaded"
         )
-        raise AttachError(message)
     for copy in copies:
         if copy.abi == _ABI and copy.leads_to:
             return _open(memory, copy)
@@ -345,5 +342,4 @@ def _open(memory: Memory, copy: _Copy) -> Index:
     try:
         return Index(memory, copy.leads_to, _version(memory, copy))
     except Unreadable:
-        message = "the index of the registry in the process is damaged"
-        raise AttachError(message) from None
+        raise AttachError("the index of the registry in the process is damaged") from None

@@ -155,8 +155,7 @@ class _Part(ctypes.Structure):
 def _readv() -> Callable[..., int]:
     found = getattr(ctypes.CDLL(None, use_errno=True), "process_vm_readv", None)
     if not sys.platform.startswith("linux") or found is None:
-        message = "reading another process needs process_vm_readv, which only Linux has"
-        raise AttachError(message)
+        raise AttachError("reading another process needs process_vm_readv, which only Linux has")
     number, parts = ctypes.c_ulong, ctypes.POINTER(_Part)
     found.argtypes = [ctypes.c_int, parts, number, parts, number, number]
     found.restype = ctypes.c_ssize_t

@@ -42,8 +42,7 @@ class Client:
         self, target: int | str, *, token: str | None = None, timeout: float = 10.0
     ) -> None:
         if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
-            message = "token: expected printable ASCII without blanks"
-            raise errors.FlagArgumentError(message)
+            raise errors.FlagArgumentError("token: expected printable ASCII without blanks")
         self._target = address_of(target)
         self._timeout = timeout
         self._rest: RestLink | None = None

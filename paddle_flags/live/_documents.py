@@ -217,8 +217,7 @@ def check(document: Any, form: Any) -> Any:
     if fault is None:
         return document
     what = f": its field {fault!r} is missing or of another type" if fault else ""
-    message = f"the answer isn't one of the live protocol{what}"
-    raise LiveError(message)
+    raise LiveError(f"the answer isn't one of the live protocol{what}")
 
 
 def find_invalid_field(value: object, form: Any, name: str = "") -> str | None:

@@ -25,8 +25,7 @@ def serve_from_environment() -> None:
         return
     try:
         if value != "1" and "/" not in value:
-            message = f"{value}: expected 1, or the path of a socket, which has a '/'"
-            raise ValueError(message)
+            raise ValueError(f"{value}: expected 1, or the path of a socket, which has a '/'")
         _serve(None if value == "1" else value)
     except Exception as error:  # also of an import
         message = f"environment: {VARIABLE}: the flags are not served: {error}"

@@ -47,17 +47,14 @@ def _checked_url(text: str) -> str:
         parts = urlsplit(text)
         is_whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError as error:
-        message = f"{quote_value(text)}: {error}"
-        raise FlagArgumentError(message) from None
+        raise FlagArgumentError(f"{quote_value(text)}: {error}") from None
     if "@" in parts.netloc:
-        message = (
+        raise FlagArgumentError(
             "a secret in a URL can be seen by everybody on this machine; use a file with the"
             " token, or $PADDLE_FLAGS_LIVE_TOKEN"
         )
-        raise FlagArgumentError(message)
     if not is_whole or not re.fullmatch(r"[A-Za-z0-9._~:\[\]/%-]*", text):
-        message = f"{quote_value(text)}: expected a URL as http://HOST:PORT"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"{quote_value(text)}: expected a URL as http://HOST:PORT")
     return text.rstrip("/")
 
 

@@ -110,8 +110,7 @@ class Connection:
         head = b'{"jsonrpc":"2.0","id":%d,"method":"%s","params":' % (self._count, method.encode())
         line = head + params + b"}\n"
         if len(line) > _LONGEST_REQUEST:
-            message = f"the request has more than {_LONGEST_REQUEST} bytes"
-            raise LiveError(message)
+            raise LiveError(f"the request has more than {_LONGEST_REQUEST} bytes")
         try:
             self._prepare_socket().sendall(line)
         except OSError as error:
@@ -272,8 +271,7 @@ def _event_of(message: dict[str, Any]) -> Event:
 
 
 def _raise_malformed(why: str) -> NoReturn:
-    message = f"the answer isn't one of the live protocol: {why}"
-    raise LiveError(message)
+    raise LiveError(f"the answer isn't one of the live protocol: {why}")
 
 
 _WHY = (

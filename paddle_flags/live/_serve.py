@@ -84,8 +84,7 @@ def _load() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
-        message = f"serve: works on Linux only: {error}"
-        raise FlagUnsupportedError(message) from None
+        raise FlagUnsupportedError(f"serve: works on Linux only: {error}") from None
     library.pd_live_stop.argtypes = [ctypes.c_void_p]
     library.pd_live_stop.restype = None
     library.pd_live_get_address.argtypes = [ctypes.c_void_p]
@@ -176,8 +175,7 @@ def serve(
     Raises FlagArgumentError, FlagFileError, FlagConflictError if a process serves there already.
     """
     if on_fork not in ("close", "reopen"):
-        message = f"on_fork: {quote_value(on_fork)}: expected 'close' or 'reopen'"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError(f"on_fork: {quote_value(on_fork)}: expected 'close' or 'reopen'")
     options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
     options.on_fork = ("close", "reopen").index(on_fork)
     options.address = None if address is None else _check_address(address)
@@ -186,8 +184,7 @@ def serve(
     listeners = _list_audits(audit)
     paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
     if len(paths) > 1:
-        message = "audit: expected one path, and any number of functions"
-        raise FlagArgumentError(message)
+        raise FlagArgumentError("audit: expected one path, and any number of functions")
     options.audit_path = to_argument("audit", os.fspath(paths[0])) if paths else None
     return Server(options, [each for each in listeners if callable(each)])
 
@@ -203,8 +200,7 @@ def _list_audits(audit: Audit | Iterable[Audit]) -> list[Audit]:
     found: list[Any] = [*audit] if several else [audit]  # type: ignore[misc]
     for each in found:
         if not (callable(each) or isinstance(each, (str, os.PathLike))):
-            message = f"audit: expected a path or a function, not {type(each).__name__}"
-            raise FlagTypeError(message)
+            raise FlagTypeError(f"audit: expected a path or a function, not {type(each).__name__}")
     return found
 
 
@@ -212,11 +208,10 @@ def _check_address(address: str | os.PathLike[str]) -> bytes:
     text = os.fspath(address)
     if isinstance(text, str) and "/" in text and "://" not in text:
         return to_argument("address", text)
-    message = (
+    raise FlagArgumentError(
         f"address: {quote_value(address)}: expected the path of a socket, which has a '/';"
         " 'paddle-flags gateway' listens on TCP"
     )
-    raise FlagArgumentError(message)
 
 
 def _program() -> bytes | None:
