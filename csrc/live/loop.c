@@ -88,7 +88,9 @@ static int do_pending_work(void) {
     if (each->out.length > 0) pd__client_send(each);
   }
   pd__clients_remove_finished();
+  pthread_mutex_lock(&pd__lock);
   pd__servers_remove_stopped();
+  pthread_mutex_unlock(&pd__lock);
   if (pd_callbacks_wait()) pd__callbacks_start();
   if (steps < answers) answers = steps;
   int64_t left = (ends < answers ? ends : answers) - pd__get_steady_ms();

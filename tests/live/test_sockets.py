@@ -396,6 +396,19 @@ def test_servers_leave_no_threads_and_no_descriptors(tmp_path):
     assert count("fd") == before[0]
 
 
+def test_a_server_that_is_stopped_is_freed_after_the_thread_of_clients_has_left_it(tmp_path):
+    script = """
+import sys
+import paddle_flags as pf
+
+for _ in range(2000):
+    pf.serve(sys.argv[1]).close()
+"""
+    # What is freed is overwritten, so that a use of it is noticed.
+    env = {**os.environ, "MALLOC_PERTURB_": "165"}
+    run(sys.executable, "-c", script, tmp_path / "socket", env=env)
+
+
 @pytest.mark.usefixtures("place")
 def test_the_names_of_sockets_are_those_that_clients_look_for():
     with pf.serve() as server:
