@@ -270,7 +270,7 @@ def assign_values(
 ) -> None:
     """Set several flags as `FLAGS.update` does, for code at another place: its file and line.
 
-    `source` is the PD_SOURCE_... that the values have.
+    `source` is the ``PD_SOURCE_...`` that the values have.
     """
     assign(by_flag(values), where, source)
 

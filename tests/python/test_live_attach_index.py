@@ -38,7 +38,7 @@ def test_the_kinds_of_rows_have_the_numbers_of_the_header():
 def test_the_page_has_every_row_of_the_index(index):
     documented: dict[str, set[str]] = defaultdict(set)
     last = ""
-    for name, rows, _ in rows_below("begins with that of its struct, as in `flag.line`."):
+    for name, rows, _ in rows_below("begins with the name of its struct, as in `flag.line`."):
         last = name or last
         words = set() if last == "def" else set(re.findall(r"\w+", rows))
         documented[last] |= words - {"the", "constant"}
