@@ -112,7 +112,7 @@ def an_answer_is_as_of_the_day_it_was_given(patch):
 
 
 def an_operator_waits_for_ever(patch):
-    patch.setattr(_operate, "_limited", lambda *_: 500.0)
+    patch.setattr(_operate, "_limit_patience", lambda *_: 500.0)
 
 
 FAULTS = [
