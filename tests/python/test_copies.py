@@ -15,6 +15,8 @@ from test_late import LATE
 from test_unlinked import ASKS
 from versions import build_library, newer, older, without_scopes
 
+pytestmark = pytest.mark.extended  # builds the library three times
+
 PLUGIN = """
 #include <pd_flags.h>
 #include <stdio.h>
