@@ -315,8 +315,7 @@ TEST(errors_of_the_environment_and_the_line_come_together) {
 TEST(a_value_tells_its_index_on_the_line) {
   start();
   parses("one --count 5", "program one");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(count, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(count, 0);
   CHECK(entry.origin.source == PD_SOURCE_ARGV && entry.origin.line == 2 && !entry.origin.place);
 }
 

@@ -38,20 +38,11 @@ static pd_status apply(const char *key, const char *text, bool allow_pending) {
   return status;
 }
 
-static pd_origin origin_of(pd_flag *flag) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  return entry.origin;
-}
+static pd_origin origin_of(pd_flag *flag) { return flag_entry(flag, 0).origin; }
 
-static pd_status parse(const char *word, pd_config *config) {
-  char copy[64];
-  char *argv[] = {"program", copy, NULL};
-  int argc = word ? 2 : 1;
-  snprintf(copy, sizeof copy, "%s", word ? word : "");
-  if (!word) argv[1] = NULL;
+static pd_status parse(const char *words, pd_config *config) {
   pd_parse_options options = {.size = sizeof options, .config = config, .errors = errors};
-  return pd_parse_argv(&argc, argv, &options, &err);
+  return parse_line(words, &options);
 }
 
 TEST(settings_give_flags_their_values_with_file_line_and_column) {
@@ -171,9 +162,7 @@ TEST(a_setting_for_an_unknown_name_waits_where_that_is_allowed) {
   CHECK_OK(apply("later", "6", true));
   pd_flag *later = define_flag(PD_TYPE_int32, "later");
   CHECK_STR(text_of(later), "6");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(later, 1, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
+  CHECK(flag_entry(later, 1).origin.source == PD_SOURCE_DEFAULT);
 }
 
 TEST(new_settings_drop_what_waited_of_the_old) {
@@ -215,9 +204,7 @@ TEST(a_startup_only_flag_that_its_file_leaves_out_is_named_with_its_old_place) {
   def.startup_only = true;
   CHECK_OK(pd_flag_register(&def, NULL, &err));
   CHECK_OK(apply("threads", "4", false));
-  char first[] = "program", *argv[] = {first, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  end_startup();
   CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN,
                "--threads: can be set at startup only, and the file no longer gives its value "
                "(conf.toml:12:8)");
@@ -290,8 +277,7 @@ TEST(lists_are_for_list_flags_and_their_items_are_typed_strictly) {
   start();
   pd_flag_def def = definition(PD_TYPE_string, "names");
   def.list = PD_TYPE_string;
-  pd_flag *names;
-  CHECK_OK(pd_flag_register(&def, &names, &err));
+  register_flag(&def);
   static const struct {
     const char *key, *text;
     uint32_t literal;

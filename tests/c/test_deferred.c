@@ -9,12 +9,6 @@
 static pd_flag *outer, *seen, *in_destructor;
 static int asked, notified, told;
 
-static int64_t value_of(const pd_flag *flag) {
-  int64_t value;
-  CHECK_OK(pd_flag_get_int64(flag, &value, &err));
-  return value;
-}
-
 static void notice(pd_flag *flag, void *context) {
   notified += flag && !context;
   pd_flag_set_int64(seen, value_of(flag), NULL);
@@ -138,9 +132,7 @@ TEST(a_value_waits_for_a_deferred_validator_until_the_end_of_the_load) {
   wait_for_acting("7");
   load_module("acting");
   CHECK(asked == 1 && value_of(find_flag("acting")) == 7 && told == 0);
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(find_flag("acting"), 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_ARGV);
+  CHECK(flag_entry(find_flag("acting"), 0).origin.source == PD_SOURCE_ARGV);
 }
 
 TEST(a_variable_waits_for_a_deferred_validator_until_the_end_of_the_load) {
@@ -150,19 +142,13 @@ TEST(a_variable_waits_for_a_deferred_validator_until_the_end_of_the_load) {
   CHECK_OK(pd_environment_enable("DEFERRED_", NULL, &err));
   load_module("acting");
   CHECK(asked == 1 && value_of(find_flag("acting")) == 7 && told == 0);
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(find_flag("acting"), 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_ENVIRONMENT);
+  CHECK(flag_entry(find_flag("acting"), 0).origin.source == PD_SOURCE_ENVIRONMENT);
 }
 
 TEST(a_use_without_a_value_that_waits_for_a_deferred_validator_is_an_error_of_the_load) {
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
-  char program[] = "program", use[] = "--acting", next[] = "7";
-  char *argv[] = {program, use, next, NULL};
-  int argc = 3;
   start_test();
   validate_acting();
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(parse_pending("--acting 7"));
   CHECK_STATUS(pd_module_load(plugin_path("acting"), NULL, NULL, &err), PD_ERR_ARGV,
                "--acting: the value is missing, expected a 64-bit integer; before the flag is "
                "defined, only --acting=7 is understood");

@@ -87,8 +87,7 @@ TEST(a_value_tells_its_file_and_line) {
   start();
   write_file("f", "\n\n--count=5\n");
   CHECK_OK(parse("--flagfile=f", NULL));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(count, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(count, 0);
   CHECK(entry.origin.source == PD_SOURCE_ARGV && entry.origin.line == 3);
   CHECK_STR(entry.origin.place, "f");
 }
@@ -315,8 +314,7 @@ TEST(settings_take_flagfiles_too) {
   CHECK_STR(text_of(count), "6");
   CHECK_STR(text_of(text), "from the environment");
   CHECK_STR(text_of(dry_run), "true");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(text, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(text, 0);
   CHECK(entry.origin.source == PD_SOURCE_FILE && entry.origin.line == 2);
   CHECK_STR(entry.origin.place, "f");
   config = new_config();

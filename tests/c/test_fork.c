@@ -109,11 +109,10 @@ static void *set_guarded(void *guarded) {
 TEST(a_child_unloads_a_module_whose_validator_a_thread_of_its_parent_was_in) {
   char path[4096];
   pd_module *module;
-  pd_flag *guarded;
   pthread_t setting;
   snprintf(path, sizeof path, "%s/libguarded.so", getenv("PLUGINS"));
   CHECK_OK(pd_module_load(path, NULL, &module, &err));
-  CHECK_OK(pd_flag_find("guarded", &guarded, &err));
+  pd_flag *guarded = find_flag("guarded");
   void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   int *gate = dlsym(library, "guarded_gate");
   dlclose(library);

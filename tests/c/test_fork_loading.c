@@ -122,9 +122,7 @@ static void use_hooks(void) {
 }
 
 static void parse(void) {
-  char *argv[] = {(char *)(uintptr_t) "program", (char *)(uintptr_t) "--own=8", NULL};
-  int argc = 2;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--own=8", NULL));
   CHECK_STR(text_of(own), "8");
 }
 

@@ -130,9 +130,7 @@ TEST(a_list_that_is_closed_after_startup_does_not_grow) {
   def.list = PD_TYPE_string;
   def.multi = def.startup_only = true;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
-  char *argv[] = {(char[]){"program"}, (char[]){"--names=a"}, (char[]){"--names=b"}, NULL};
-  int argc = 3;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--names=a --names=b", NULL));
   CHECK_STR(text_of(flag), "a,b");
   pd_assignment items[] = {{flag, "a,b", 0, {0}}, {flag, "a,b", 0, {0}}};
   set_from(items, 2, PD_SOURCE_ARGV, NULL);

@@ -126,8 +126,7 @@ TEST(a_name_that_is_taken_while_a_module_is_asked_refuses_all_of_it) {
   pd_flag_def def;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
   def.name = "staged_plain";
-  pd_flag *own;
-  CHECK_OK(pd_flag_register(&def, &own, &err));
+  pd_flag *own = register_flag(&def);
   finish_loading(&one);
   CHECK(one.status == PD_ERR_CONFLICT && !one.module && one.errors == 1);
   CHECK(!is_defined("staged_level") && call_stage() == 0);
@@ -254,8 +253,7 @@ TEST(two_threads_retry_a_refused_module_and_each_has_its_own_errors) {
   pd_flag_def def;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
   def.name = "retried_level";
-  pd_flag *own;
-  CHECK_OK(pd_flag_register(&def, &own, &err));
+  pd_flag *own = register_flag(&def);
   CHECK(pd_module_load(plugin_path("retried"), NULL, NULL, &err) == PD_ERR_CONFLICT);
   CHECK_OK(pd_flag_unregister(own, &err));
   CHECK_OK(pd_pending_set("retried_level", "7", NULL, &err));

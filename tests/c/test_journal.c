@@ -116,9 +116,8 @@ TEST(the_source_of_an_override_is_noted) {
 
 TEST(that_an_optional_flag_has_no_value_is_noted) {
   pd_flag_def def = definition(PD_TYPE_int64, "level");
-  pd_flag *flag;
   def.optional = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   start_journal();
   CHECK_OK(pd_flag_set_int64(flag, 0, &err)); /* as without a value */
   const pd__event *event = take_event();
@@ -138,9 +137,7 @@ TEST(freezing_is_noted_also_by_the_end_of_startup) {
   CHECK(event->kind == PD_EVENT_FROZEN && event->after.frozen && !event->before.frozen);
   CHECK_OK(pd_flag_unfreeze(flag, &err));
   CHECK(take_event()->kind == PD_EVENT_FROZEN);
-  char *argv[] = {(char[]){"program"}, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  end_startup();
   pd__journal_mark_stale();
   event = take_event();
   CHECK(event->kind == PD_EVENT_FROZEN && event->flag == early && event->after.frozen);

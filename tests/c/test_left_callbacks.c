@@ -14,12 +14,6 @@
 
 static pd_flag *flag, *free_flag;
 
-static int64_t value_of(const pd_flag *of) {
-  int64_t value;
-  CHECK_OK(pd_flag_get_int64(of, &value, &err));
-  return value;
-}
-
 /* A set with hooks in another flag works, here and in a child. */
 static void check_sets(void) {
   static int64_t last;

@@ -456,10 +456,8 @@ static pd_scope scopes[MANY];
 
 static pd_flag *define_scoped(const char *name) {
   pd_flag_def def = definition(PD_TYPE_int64, name);
-  pd_flag *made = NULL;
   def.scoped = true;
-  CHECK_OK(pd_flag_register(&def, &made, &err));
-  return made;
+  return register_flag(&def);
 }
 
 static void push_scopes(int count, bool own_flags) {

@@ -260,10 +260,7 @@ static void wait_for_operation(void) {
 
 static pd_status define_operation(void) { return register_op(PD_KIND_OP, "native"); }
 
-static void check_operation(void) {
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("impl.sum", &flag, &err));
-}
+static void check_operation(void) { find_flag("impl.sum"); }
 
 /* A value that finds no memory is an error of its own: the operation is there. */
 TEST(an_operation_with_a_pending_value_comes_or_not) {
@@ -389,8 +386,7 @@ static void know_file(void) {
 static void check_not_named(void) { CHECK(!is_defined("the_name_of_a_flag")); }
 
 static void check_named(void) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(named, &info, &err));
+  pd_flag_info info = flag_info(named);
   CHECK_STR(info.name, "the_name_of_a_flag");
   CHECK_STR(info.file, "the file of a flag.c");
 }

@@ -25,10 +25,8 @@ static const char *flagfile(bool all) {
 }
 
 static pd_flag *add(pd_flag_def def) {
-  pd_flag *flag = NULL;
   if (!def.module) def.module = "prog";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return register_flag(&def);
 }
 
 static pd_flag_def with_help(pd_type type, const char *name, const char *help) {

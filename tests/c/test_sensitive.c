@@ -153,9 +153,7 @@ static const char *published(const char *text) {
 }
 
 static pd_override push(const char *text) {
-  pd_override made = 0;
-  pd_assignment item = {.flag = flag, .text = text};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &made, &err));
+  pd_override made = push_override(flag, text);
   return made;
 }
 
@@ -213,8 +211,7 @@ TEST(a_wipe_whose_default_a_validator_refuses_changes_nothing) {
 }
 
 static pd_flag_info info_of_key(void) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   return info;
 }
 
@@ -249,7 +246,6 @@ TEST(a_snapshot_that_is_restored_keeps_values_secret) {
 
 TEST(a_snapshot_makes_no_flag_secret_that_is_defined_later) {
   pd_snapshot *snapshot;
-  pd_flag_info info = {.size = sizeof info};
   pd_flag_def def = definition(PD_TYPE_string, "key");
   def.sensitive = true;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
@@ -259,8 +255,7 @@ TEST(a_snapshot_makes_no_flag_secret_that_is_defined_later) {
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK_OK(pd_flag_set_string(flag, "public", &err));
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(!info.sensitive);
+  CHECK(!flag_info(flag).sensitive);
   pd_snapshot_free(snapshot);
 }
 

@@ -23,12 +23,6 @@ static const char *suggest_letters(const char *name) {
   return out;
 }
 
-static pd_flag *registered(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
 /* ---- The number of edits ---- */
 
 static unsigned distance(const char *a, const char *b) {
@@ -174,10 +168,10 @@ TEST(a_negation_is_suggested_on_a_line_if_no_name_is_near) {
 static void define_letters(void) {
   pd_flag_def def = definition(PD_TYPE_int32, "port");
   def.aliases = "prt";
-  registered(&def);
+  register_flag(&def);
   def = definition(PD_TYPE_int32, "token");
   def.sensitive = true;
-  registered(&def);
+  register_flag(&def);
   define_flag(PD_TYPE_string, "path");
   define_flag(PD_TYPE_string, "s");
   define_flag(PD_TYPE_double, "ratio");
@@ -204,7 +198,7 @@ TEST(a_number_belongs_to_the_only_flag_that_takes_it) {
 TEST(a_hidden_or_undefined_flag_takes_no_number) {
   pd_flag_def def = definition(PD_TYPE_int32, "hidden");
   def.hidden = true;
-  registered(&def);
+  register_flag(&def);
   CHECK_OK(pd_pending_set("later", "1", NULL, &err));
   CHECK_STR(suggest_letters("h9"), "");
   CHECK_STR(suggest_letters("l9"), "");
@@ -266,7 +260,7 @@ TEST(a_letter_is_sensitive_as_long_as_its_flag_is_defined) {
   pd_flag_def def = definition(PD_TYPE_string, "key");
   def.aliases = "k";
   def.sensitive = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = register_flag(&def);
   define_letters();
   CHECK(pd__letter_is_sensitive('k') && !pd__letter_is_sensitive('v'));
   CHECK(!pd__letter_is_sensitive('x'));
@@ -302,7 +296,7 @@ TEST(items_are_joined_up_to_60_bytes) {
   char text[62], expected[160];
   pd_flag_def def = definition(PD_TYPE_string, "names");
   def.list = PD_TYPE_string;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = register_flag(&def);
   CHECK_STR(suggest_value(flag, "a", "b", "c"), ITEMS ", as in --names=a,b,c");
   CHECK_STR(suggest_value(flag, "a b", "c", NULL), ITEMS);
   CHECK_STR(suggest_value(flag, NULL, "b", NULL), "");
@@ -329,12 +323,12 @@ TEST(a_text_of_any_length_is_left_out) {
   pd_flag_def def = definition(PD_TYPE_string, "names");
   def.list = PD_TYPE_string;
   memset(text, 'x', sizeof text - 1);
-  CHECK_STR(suggest_value(registered(&def), text, "b", NULL), ITEMS);
+  CHECK_STR(suggest_value(register_flag(&def), text, "b", NULL), ITEMS);
 }
 
 TEST(a_value_of_a_sensitive_list_is_not_shown) {
   pd_flag_def def = definition(PD_TYPE_string, "keys");
   def.list = PD_TYPE_string;
   def.sensitive = true;
-  CHECK_STR(suggest_value(registered(&def), "a", "b", NULL), "");
+  CHECK_STR(suggest_value(register_flag(&def), "a", "b", NULL), "");
 }

@@ -44,8 +44,7 @@ static void check_narrow(void) {
   *(void **)&number = opened ? symbol(opened, "shifting_number") : NULL;
   CHECK(!number || number() <= 10);
   if (pd_flag_find("shifting", &flag, NULL) != PD_OK) return;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK_OK(pd_flag_get_int64(flag, &value, &err));
   CHECK(value >= info.min.i64 && value <= info.max.i64);
 }
@@ -56,9 +55,7 @@ static void check_text(void) {
   *(void **)&text = opened ? symbol(opened, "shifting_text") : NULL;
   CHECK(!text || !strcmp(text(), "short"));
   if (pd_flag_find("shifting", &flag, NULL) != PD_OK) return;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  if (info.type == PD_TYPE_string) CHECK_STR(text_of(flag), "short");
+  if (flag_info(flag).type == PD_TYPE_string) CHECK_STR(text_of(flag), "short");
 }
 
 TEST(a_value_isnt_committed_past_the_range_of_a_definition_that_came_while_a_validator_ran) {

@@ -410,13 +410,10 @@ static pd_flag_def definition_in(void *noting, void *plain) {
 TEST(all_that_a_definition_uses_stays_loaded_until_it_is_taken_back) {
   begin();
   if (!LOADER_UNMAPS) return;
-  pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
   void *noting = open_plugin("noting"), *plain = open_plugin("plain");
   pd_flag_def def = definition_in(noting, plain);
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(strstr(info.module, "libplain.so"));
+  pd_flag *flag = register_flag(&def);
+  CHECK(strstr(flag_info(flag).module, "libplain.so"));
   close_plugin(noting), close_plugin(plain);
   CHECK(is_loaded("noting") && is_loaded("plain"));
   CHECK_OK(pd_flag_unregister(flag, &err));
