@@ -100,16 +100,6 @@ NO_REGISTRY = "no registry is in this process: load libpd_flags, or what brings 
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("unlinked"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
-@pytest.fixture(scope="module")
 def asks(maker: Maker) -> dict[str, Path]:
     """Build plugins of the same text, in C and in C++."""
     made = {}
