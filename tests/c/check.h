@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #ifndef CHECK_DEFINES_FLAGS /* with PD_DEFINE, in the test program itself */
 #define PD_NO_MODULE_RECORD
@@ -95,11 +96,27 @@ static inline pd_flag_def definition(pd_type type, const char *name) {
   return def;
 }
 
+/* A list to which each use on a command line adds. */
+static inline pd_flag_def growing_list(const char *name) {
+  pd_flag_def def = definition(PD_TYPE_string, name);
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  return def;
+}
+
 static inline pd_flag *register_flag(const pd_flag_def *def) {
   pd_flag *flag = NULL;
   CHECK_OK(pd_flag_register(def, &flag, &err));
   return flag;
 }
+
+/* Define a flag with attributes: DEFINE(PD_TYPE_int32, "level", def.hidden = true). */
+#define DEFINE(type, name_, ...)                                                                   \
+  __extension__({                                                                                  \
+    pd_flag_def def = definition(type, name_);                                                     \
+    (void)(__VA_ARGS__);                                                                           \
+    register_flag(&def);                                                                           \
+  })
 
 /* Define a flag that has nothing but a type and a name. */
 static inline pd_flag *define_flag(pd_type type, const char *name) {
@@ -145,6 +162,13 @@ static inline const char *text_of(const pd_flag *flag) {
   return text;
 }
 
+static inline pd_module_info module_info(const pd_module *module) {
+  pd_module_info info;
+  info.size = sizeof info;
+  CHECK_OK(pd_module_get_info(module, &info, &err));
+  return info;
+}
+
 /* Set a flag for a while. */
 static inline pd_override push_override(pd_flag *flag, const char *text) {
   pd_assignment item;
@@ -173,6 +197,12 @@ static inline pd_status parse_pending(const char *words) {
   options.size = sizeof options;
   options.allow_pending = true;
   return parse_line(words, &options);
+}
+
+/* The child of a fork must end without an error. */
+static inline void check_child(pid_t child) {
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
 static inline void end_startup(void) { CHECK_OK(parse_line("", NULL)); }

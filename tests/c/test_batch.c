@@ -200,9 +200,7 @@ static bool count_question(const pd_flag_entry *const *entries, void *context, c
 }
 
 TEST(the_validator_of_a_definition_is_asked_once_about_a_flag_that_stands_twice_in_a_batch) {
-  pd_flag_def def = definition(PD_TYPE_int64, "twice");
-  def.validate = count_question;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "twice", def.validate = count_question);
   pd_assignment items[] = {{.flag = flag, .text = "1"}, {.flag = flag, .text = "2"}};
   asked = 0;
   CHECK_OK(pd_batch_set(items, 2, NULL, NULL, &err));

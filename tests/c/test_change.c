@@ -1,11 +1,8 @@
 #include "check.h"
 
 static pd_flag *level(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  def.default_value.i64 = 6;
-  def.file = "alpha.c";
-  def.line = 12;
-  return register_flag(&def);
+  return DEFINE(PD_TYPE_int32, "level", def.default_value.i64 = 6, def.file = "alpha.c",
+                def.line = 12);
 }
 
 static void set_from(pd_flag *flag, pd_source source, const char *text) {
@@ -99,10 +96,7 @@ TEST(a_frozen_flag_refuses_every_change_until_it_is_unfrozen) {
 }
 
 TEST(a_read_only_flag_keeps_its_default) {
-  pd_flag_def def = definition(PD_TYPE_int32, "build");
-  def.read_only = true;
-  def.default_value.i64 = 77;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "build", def.read_only = true, def.default_value.i64 = 77);
   CHECK_STATUS(pd_flag_set_int32(flag, 1, &err), PD_ERR_READ_ONLY, "build: is read-only");
   CHECK_STATUS(pd_flag_set_from_string(flag, "77", &err), PD_ERR_READ_ONLY, "build: is read-only");
   CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_READ_ONLY, "build: is read-only");
@@ -110,9 +104,7 @@ TEST(a_read_only_flag_keeps_its_default) {
 }
 
 TEST(a_startup_only_flag_is_closed_once_a_command_line_was_parsed) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   CHECK_OK(pd_flag_set_int32(flag, 1, &err));
   CHECK_OK(parse_line("--threads=2", NULL));
   CHECK_STR(text_of(flag), "1"); /* run time wins over argv */
@@ -176,9 +168,7 @@ TEST(a_startup_only_flag_accepts_the_default_that_it_has_and_no_other) {
 }
 
 TEST(a_frozen_flag_does_not_accept_the_value_that_it_has) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   end_startup();
   CHECK_OK(pd_flag_set_int32(flag, 0, &err));
   CHECK_OK(pd_flag_freeze(flag, &err));
@@ -206,11 +196,8 @@ TEST(a_startup_only_text_or_list_accepts_the_value_that_it_has) {
 }
 
 TEST(a_refused_value_names_its_source_and_what_was_expected) {
-  pd_flag_def def = definition(PD_TYPE_int32, "batch_size");
-  def.min.i64 = 1;
-  def.max.i64 = 4096;
-  def.default_value.i64 = 32;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "batch_size", def.min.i64 = 1, def.max.i64 = 4096,
+                         def.default_value.i64 = 32);
   pd_assignment item = {.flag = flag, .text = "0"};
   pd_origin origins[] = {{PD_SOURCE_FILE, 12, "flags.conf", 0},
                          {PD_SOURCE_ENVIRONMENT, 0, "FLAGS_batch_size", 0},
@@ -244,19 +231,12 @@ TEST(every_type_says_what_it_expects) {
 }
 
 TEST(one_sided_ranges_are_told_as_such) {
-  pd_flag_def def = definition(PD_TYPE_int64, "low");
-  def.min.i64 = 0;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "low", def.min.i64 = 0);
   CHECK_STATUS(pd_flag_set_int64(flag, -1, &err), PD_ERR_RANGE, "low=-1: expected an integer >= 0");
-  def = definition(PD_TYPE_uint64, "high");
-  def.max.u64 = 7;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_uint64, "high", def.max.u64 = 7);
   CHECK_STATUS(pd_flag_set_uint64(flag, 8, &err), PD_ERR_RANGE,
                "high=8: expected an integer in [0, 7]");
-  def = definition(PD_TYPE_double, "both");
-  def.min.f64 = 0;
-  def.max.f64 = 0.25;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_double, "both", def.min.f64 = 0, def.max.f64 = 0.25);
   CHECK_STATUS(pd_flag_set_double(flag, 0.5, &err), PD_ERR_RANGE,
                "both=0.5: expected a number in [0, 0.25]");
 }
@@ -368,9 +348,7 @@ TEST(an_override_hides_live_values_and_run_time_changes_it) {
 }
 
 TEST(a_live_assignment_of_no_value_resets_an_optional_flag_below_its_overrides) {
-  pd_flag_def def = definition(PD_TYPE_int32, "limit");
-  def.optional = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "limit", def.optional = true);
   pd_assignment none = {.flag = flag}, item = {.flag = flag, .text = "1"};
   pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
   CHECK_OK(pd_flag_set_int32(flag, 2, &err));
@@ -405,9 +383,7 @@ TEST(a_live_value_waits_for_its_flag_and_comes_back_with_a_snapshot) {
 }
 
 TEST(a_retired_flag_refuses_live_values_as_it_refuses_those_of_run_time) {
-  pd_flag_def def = definition(PD_TYPE_int32, "old");
-  def.retired = "never read";
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "old", def.retired = "never read");
   pd_assignment item = {.flag = flag, .text = "1"};
   pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_READ_ONLY,

@@ -4,14 +4,10 @@ static pd_flag *count, *name, *dry_run, *items;
 static pd_error_list *errors;
 
 static void start(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100);
   name = define_flag(PD_TYPE_string, "name");
   dry_run = define_flag(PD_TYPE_bool, "dry-run");
-  def = definition(PD_TYPE_string, "items");
-  def.list = PD_TYPE_int32;
-  CHECK_OK(pd_flag_register(&def, &items, &err));
+  items = DEFINE(PD_TYPE_string, "items", def.list = PD_TYPE_int32);
   errors = pd_error_list_new();
 }
 
@@ -98,10 +94,7 @@ TEST(while_new_settings_are_applied_readers_see_no_value_in_between) {
       .size = sizeof access, .load = load_last, .store = store_and_note};
   static int32_t variable;
   start();
-  pd_flag_def def = definition(PD_TYPE_int32, "watched");
-  def.cell = &variable;
-  def.access = &access;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "watched", def.cell = &variable, def.access = &access);
   CHECK_OK(apply("watched", "5", false));
   shows = 0;
   CHECK_OK(apply("watched", "6", false));
@@ -200,9 +193,7 @@ TEST(a_closed_flag_keeps_its_setting_but_takes_no_other_one) {
 
 TEST(a_startup_only_flag_that_its_file_leaves_out_is_named_with_its_old_place) {
   start();
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   CHECK_OK(apply("threads", "4", false));
   end_startup();
   CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN,
@@ -275,9 +266,7 @@ TEST(one_error_of_a_file_is_enough_to_refuse_all_settings) {
 
 TEST(lists_are_for_list_flags_and_their_items_are_typed_strictly) {
   start();
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  register_flag(&def);
+  DEFINE(PD_TYPE_string, "names", def.list = PD_TYPE_string);
   static const struct {
     const char *key, *text;
     uint32_t literal;

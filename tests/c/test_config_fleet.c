@@ -14,14 +14,9 @@ static bool is_even(const pd_flag_entry *const *entries, void *context, char *wh
 }
 
 static void start(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  def.validate = is_even;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100, def.validate = is_even);
   name = define_flag(PD_TYPE_string, "name");
-  def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &threads, &err));
+  threads = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   errors = pd_error_list_new();
 }
 

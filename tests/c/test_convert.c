@@ -21,12 +21,8 @@ static bool lower(const char *text, void *context, pd_writer write, void *out, c
 }
 
 static pd_flag *define(const char *name, const char *choices, int *calls) {
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  def.default_value.str = "fast";
-  def.convert = lower;
-  def.context = calls;
-  def.choices = choices;
-  return register_flag(&def);
+  return DEFINE(PD_TYPE_string, name, def.default_value.str = "fast", def.convert = lower,
+                def.context = calls, def.choices = choices);
 }
 
 static const char *read_text(const pd_flag *flag) {
@@ -152,11 +148,8 @@ TEST(an_optional_flag_has_no_value_until_one_is_given) {
 static pd_source source_of(const pd_flag *flag) { return flag_info(flag).source; }
 
 TEST(a_startup_only_flag_accepts_what_is_converted_to_the_value_that_it_has) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  def.default_value.str = "fast";
-  def.convert = lower;
-  def.startup_only = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.default_value.str = "fast",
+                         def.convert = lower, def.startup_only = true);
   end_startup();
   CHECK_OK(pd_flag_set_from_string(flag, "FAST", &err));
   CHECK(source_of(flag) == PD_SOURCE_DEFAULT);
@@ -166,12 +159,9 @@ TEST(a_startup_only_flag_accepts_what_is_converted_to_the_value_that_it_has) {
 }
 
 TEST(what_waited_for_a_startup_only_flag_is_converted_when_it_is_defined) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  def.convert = lower;
-  def.startup_only = true;
   CHECK_OK(pd_pending_set("mode", "BEST", NULL, &err));
   end_startup();
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = lower, def.startup_only = true);
   CHECK_STR(read_text(flag), "best");
 }
 
@@ -211,10 +201,7 @@ static bool set_again(const char *text, void *flag, pd_writer write, void *out, 
 
 TEST(a_circle_of_converters_ends_with_an_error) {
   static pd_flag *flag;
-  pd_flag_def def = definition(PD_TYPE_string, "circle");
-  def.convert = set_again;
-  def.context = &flag;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "circle", def.convert = set_again, def.context = &flag);
   CHECK(pd_flag_set_string(flag, "x", NULL) == PD_ERR_VALUE);
   CHECK(depth == 32 && err.status == PD_ERR_VALUE);
 }
@@ -242,19 +229,15 @@ static bool replace_definition(const char *text, void *context, pd_writer write,
 
 TEST(the_converter_of_a_definition_that_came_meanwhile_is_called) {
   static int once;
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  def.convert = replace_definition;
-  def.context = &once;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag =
+      DEFINE(PD_TYPE_string, "mode", def.convert = replace_definition, def.context = &once);
   CHECK_OK(pd_flag_set_string(flag, "own", &err));
   CHECK_STR(read_text(flag), "other");
   CHECK(replaced == 1);
 }
 
 TEST(definitions_that_come_all_the_time_while_values_are_converted_are_an_error) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  def.convert = replace_definition;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = replace_definition);
   pd_assignment item = {.flag = flag, .text = "own"};
   pd_error own;
   CHECK(pd_batch_set(&item, 1, NULL, NULL, &own) == PD_ERR_REFUSED);
@@ -274,10 +257,7 @@ static bool end_startup_once(const pd_flag_entry *const *entries, void *context,
 
 TEST(a_reset_is_refused_when_startup_ends_meanwhile_also_with_a_converter) {
   static bool ended;
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  def.convert = lower;
-  def.startup_only = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = lower, def.startup_only = true);
   CHECK_OK(pd_flag_set_string(flag, "fast", &err));
   CHECK_OK(pd_validator_add(&flag, 1, end_startup_once, &ended, NULL, NULL, &err));
   pd_error own;

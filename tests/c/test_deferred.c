@@ -2,7 +2,6 @@
  * Also built with (tsan): -fsanitize=thread $LIBRARY
  * Also built with (asan): -fsanitize=address,undefined $LIBRARY
  */
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -265,8 +264,7 @@ TEST(a_child_of_fork_settles_what_was_put_off) {
     bool done = pd_deferred_run(NULL, NULL) == PD_OK && value_of(find_flag("acting")) == 7;
     _exit(done ? 0 : 1);
   }
-  int ended = -1;
-  CHECK(waitpid(child, &ended, 0) == child && ended == 0);
+  check_child(child);
 }
 
 TEST(a_plain_validator_is_asked_within_the_constructor_that_sets) {

@@ -126,9 +126,7 @@ static bool convert(const char *text, void *context, pd_writer write, void *out,
 }
 
 TEST(a_flag_with_a_converter_has_to_wait_while_it_is_defined) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  def.convert = convert;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = convert);
   CHECK(has_to_wait(flag));
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(!has_to_wait(flag));

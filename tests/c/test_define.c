@@ -97,23 +97,16 @@ TEST(every_attribute_comes_back_in_the_info) {
 }
 
 TEST(every_attribute_of_a_list_and_of_a_unit_comes_back_in_the_info) {
-  pd_flag_def def = definition(PD_TYPE_string, "keys");
-  def.list = PD_TYPE_double;
-  def.sensitive = def.experimental = def.required = def.runtime = true;
-  def.per_process = true;
-  def.deprecated = "use locks";
-  pd_flag *keys = register_flag(&def);
+  pd_flag *keys = DEFINE(PD_TYPE_string, "keys", def.list = PD_TYPE_double,
+                         def.sensitive = def.experimental = def.required = def.runtime = true,
+                         def.per_process = true, def.deprecated = "use locks");
   pd_flag_info info = flag_info(keys);
   CHECK(info.list == PD_TYPE_double && info.sensitive && info.experimental && info.required);
   CHECK(info.runtime && !info.unsafe && info.per_process);
   CHECK_STR(info.deprecated, "use locks");
   CHECK(*pd_flag_get_state(keys) == (PD_TYPE_string | PD_TYPE_double << 4));
-  def = definition(PD_TYPE_int64, "wait");
-  def.unit = "seconds";
-  def.unsafe = true;
-  def.retired = "never read";
-  def.old_names = "pause|delay";
-  pd_flag *wait = register_flag(&def);
+  pd_flag *wait = DEFINE(PD_TYPE_int64, "wait", def.unit = "seconds", def.unsafe = true,
+                         def.retired = "never read", def.old_names = "pause|delay");
   info = flag_info(wait);
   CHECK(!info.list && !info.sensitive && !info.experimental && !info.required);
   CHECK(!info.runtime && info.unsafe && !info.per_process);
@@ -139,9 +132,7 @@ TEST(what_a_definition_leaves_out_is_empty_text_in_the_info) {
 
 TEST(a_cell_tells_the_module_that_it_is_in) {
   static bool cell;
-  pd_flag_def def = definition(PD_TYPE_bool, "here");
-  def.cell = &cell;
-  CHECK(strstr(flag_info(register_flag(&def)).module, "/program"));
+  CHECK(strstr(flag_info(DEFINE(PD_TYPE_bool, "here", def.cell = &cell)).module, "/program"));
 }
 
 TEST(the_same_definition_again_is_the_same_flag_with_one_more_cell) {
@@ -169,10 +160,7 @@ TEST(a_cell_that_is_registered_again_counts_once) {
 
 TEST(a_new_cell_has_the_value_at_once) {
   static const char *cell = "?";
-  pd_flag_def def = definition(PD_TYPE_string, "s");
-  def.default_value.str = "default";
-  def.cell = &cell;
-  register_flag(&def);
+  DEFINE(PD_TYPE_string, "s", def.default_value.str = "default", def.cell = &cell);
   CHECK_STR(cell, "default");
 }
 
@@ -378,9 +366,8 @@ TEST(a_flag_and_the_negation_of_a_bool_conflict_whichever_comes_first) {
 }
 
 TEST(empty_lists_of_aliases_and_choices_are_none) {
-  pd_flag_def def = definition(PD_TYPE_string, "free");
-  def.aliases = def.choices = "";
-  CHECK_OK(pd_flag_set_string(register_flag(&def), "anything", &err));
+  CHECK_OK(pd_flag_set_string(DEFINE(PD_TYPE_string, "free", def.aliases = def.choices = ""),
+                              "anything", &err));
 }
 
 TEST(an_empty_range_is_refused) {
@@ -436,17 +423,12 @@ TEST(choices_with_a_wrong_separator_are_told) {
 }
 
 TEST(choices_of_numbers_are_compared_as_numbers) {
-  pd_flag_def def = definition(PD_TYPE_int32, "bits");
-  def.choices = "0|8|0x10";
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "bits", def.choices = "0|8|0x10");
   CHECK_OK(pd_flag_set_int32(flag, 16, &err));
   CHECK_OK(pd_flag_set_from_string(flag, "008", &err));
   CHECK_STATUS(pd_flag_set_int32(flag, 9, &err), PD_ERR_CHOICE,
                "bits=9: expected one of 0, 8, 0x10");
-  def = definition(PD_TYPE_double, "ratio");
-  def.choices = "0.50|1";
-  def.default_value.f64 = 0.5;
-  register_flag(&def);
+  DEFINE(PD_TYPE_double, "ratio", def.choices = "0.50|1", def.default_value.f64 = 0.5);
 }
 
 TEST(a_choice_must_be_a_value_of_the_type) {

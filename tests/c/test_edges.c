@@ -48,19 +48,14 @@ TEST(only_letters_are_taken_for_flags_that_stand_together) {
 /* ---- Values ---- */
 
 TEST(uses_of_a_list_on_one_line_add_up) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   pd_flag *flag = register_flag(&def);
   CHECK_OK(parse_line("--several=a --several=b", NULL));
   CHECK_STR(text_of(flag), "a,b");
 }
 
 TEST(a_list_that_grows_refuses_a_bad_item) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_int64;
-  def.multi = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "several", def.list = PD_TYPE_int64, def.multi = true);
   pd_assignment item = {.flag = flag, .text = "x"};
   CHECK_STATUS(pd_batch_set(&item, 1, NULL, NULL, &err), PD_ERR_VALUE,
                "several=x: item 1: expected a 64-bit integer");
@@ -76,9 +71,7 @@ TEST(a_reset_of_an_override_leaves_its_source) {
 }
 
 TEST(an_override_without_a_value_is_unset) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK(!flag_entry(flag, 0).unset);
   push_override(flag, NULL);
@@ -87,18 +80,14 @@ TEST(an_override_without_a_value_is_unset) {
 
 TEST(a_retired_flag_is_ignored_after_startup_too) {
   pd_origin file = {PD_SOURCE_FILE, 1, "flags.conf", 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "old");
-  def.retired = "since 2.0";
-  def.startup_only = true;
-  pd_assignment item = {.flag = register_flag(&def), .text = "5"};
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "old", def.retired = "since 2.0", def.startup_only = true);
+  pd_assignment item = {.flag = flag, .text = "5"};
   end_startup();
   CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
 }
 
 TEST(that_a_flag_is_frozen_comes_before_that_startup_is_over) {
-  pd_flag_def def = definition(PD_TYPE_int64, "early");
-  def.startup_only = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "early", def.startup_only = true);
   end_startup();
   CHECK_OK(pd_flag_freeze(flag, &err));
   CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_FROZEN, "early: is frozen");
@@ -124,9 +113,7 @@ TEST(a_validator_sees_that_a_value_would_be_one_of_an_override) {
 }
 
 TEST(a_validator_sees_that_a_flag_would_have_no_value) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK_OK(pd_validator_add(&flag, 1, note_source, NULL, NULL, NULL, &err));
   source_seen = PD_SOURCE_RUNTIME;
@@ -142,10 +129,7 @@ static bool is_small(const pd_flag_entry *const *entries, void *context, char *w
 
 TEST(asking_all_validators_takes_over_what_a_module_assigned) {
   static int64_t cell;
-  pd_flag_def def = definition(PD_TYPE_int64, "assigned");
-  def.cell = &cell;
-  def.assignable = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "assigned", def.cell = &cell, def.assignable = true);
   CHECK_OK(pd_validator_add(&flag, 1, is_small, NULL, NULL, NULL, &err));
   cell = 1000;
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED,
@@ -190,9 +174,7 @@ static bool freeze_after_startup(const pd_flag_entry *const *entries, void *flag
 TEST(a_flag_that_freezes_as_startup_ends_while_a_validator_is_asked_is_frozen) {
   static pd_flag *flag;
   pd_error own;
-  pd_flag_def def = definition(PD_TYPE_int64, "early");
-  def.startup_only = true;
-  flag = register_flag(&def);
+  flag = DEFINE(PD_TYPE_int64, "early", def.startup_only = true);
   CHECK_OK(pd_validator_add(&flag, 1, freeze_after_startup, &flag, NULL, NULL, &err));
   CHECK(pd_flag_set_int64(flag, 5, &own) == PD_ERR_FROZEN);
   CHECK_STR(own.message, "early: is frozen");
@@ -208,9 +190,7 @@ static bool count_conversion(const char *text, void *context, pd_writer write, v
 }
 
 TEST(a_value_that_a_constructor_gives_is_not_converted) {
-  pd_flag_def def = definition(PD_TYPE_string, "outer");
-  def.convert = count_conversion;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "outer", def.convert = count_conversion);
   pd_module *module = load_module("acting");
   CHECK(*(pd_status *)symbol_in("acting", "acting_status") == PD_ERR_REFUSED);
   CHECK_OK(pd_module_unload(module, &err));
@@ -225,11 +205,9 @@ TEST(a_value_that_a_constructor_gives_is_not_converted) {
 TEST(a_value_that_changes_nothing_takes_no_later_notice_along) {
   static const pd_origin file = {PD_SOURCE_FILE, 1, "flags.conf", 0};
   static const pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "watched");
-  def.watch = count_notice;
   CHECK_OK(pd_pending_set("watched", "0", &file, &err)); /* the default */
   CHECK_OK(pd_pending_set("watched", "5", &argv, &err));
-  CHECK_STR(text_of(register_flag(&def)), "5");
+  CHECK_STR(text_of(DEFINE(PD_TYPE_int64, "watched", def.watch = count_notice)), "5");
   CHECK(notified == 1);
 }
 

@@ -6,10 +6,7 @@
 PD_DEFINE_int32(first, 1, "So that the program has a record");
 
 static pd_flag *define_one(const char *name, pd_type type) {
-  pd_flag_def def = definition(type, name);
-  def.file = "alpha.c";
-  def.line = 12;
-  return register_flag(&def);
+  return DEFINE(type, name, def.file = "alpha.c", def.line = 12);
 }
 
 /* "run time 0: 3, argv 1: 2, default 12: 0": all that the flag has, the current one first. */

@@ -1,10 +1,7 @@
 #include "check.h"
 
 static pd_flag *define_level(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level.x");
-  def.min.i64 = 0;
-  def.max.i64 = 9;
-  return register_flag(&def);
+  return DEFINE(PD_TYPE_int32, "alpha-level.x", def.min.i64 = 0, def.max.i64 = 9);
 }
 
 static void set(const char *variable, const char *value) { CHECK(!setenv(variable, value, 1)); }
@@ -79,10 +76,8 @@ TEST(a_read_only_flag_takes_nothing_from_the_environment) {
 }
 
 TEST(the_environment_may_be_read_again_when_flags_are_closed) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
   set("FLAGS_threads", "4");
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   pd_parse_options options = {.size = sizeof options, .env_prefix = "FLAGS_"};
   CHECK_OK(parse_line("", &options));
   CHECK_OK(parse_line("", &options));
@@ -122,11 +117,9 @@ TEST(prefixes_may_be_anything_short_without_an_equals_sign) {
 }
 
 TEST(aliases_have_no_variable_of_their_own) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
   set("FLAGS_lvl", "5");
-  def.aliases = "lvl";
   CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "level", def.aliases = "lvl");
   CHECK_STR(text_of(flag), "0");
 }
 
@@ -237,8 +230,7 @@ TEST(both_spellings_may_say_the_same_and_the_exact_one_counts) {
 
 TEST(two_spellings_with_different_values_are_an_error_of_every_parse) {
   pd_parse_options options = {.size = sizeof options, .env_prefix = "APP_"};
-  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level_x");
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = define_flag(PD_TYPE_int32, "alpha-level_x");
   set("APP_alpha_level_x", "5");
   CHECK_OK(parse_line("--alpha_level_x=3", &options));
   set("APP_ALPHA_LEVEL_X", "6");

@@ -11,9 +11,7 @@ static const char *program = "/usr/bin/server";
 static void start(void) {
   char directory[] = "flagfile-XXXXXX"; /* in the directory of the test run */
   CHECK(mkdtemp(directory) && chdir(directory) == 0);
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100);
   text = define_flag(PD_TYPE_string, "text");
   dry_run = define_flag(PD_TYPE_bool, "dry_run");
   errors = pd_error_list_new();

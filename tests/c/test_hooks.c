@@ -121,9 +121,7 @@ TEST(a_validator_sees_a_new_value_that_comes_to_light_with_it) {
 }
 
 TEST(a_reset_asks_about_the_default) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.default_value.i64 = 500;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "a", def.default_value.i64 = 500);
   CHECK_OK(pd_flag_set_int64(a, 1, &err));
   guard(a);
   CHECK_STATUS(pd_flag_reset(a, &err), PD_ERR_REFUSED, "a=500: expected less than 100");
@@ -200,9 +198,7 @@ TEST(the_end_of_a_layer_asks_nobody) {
 }
 
 TEST(a_command_line_asks_all_validators_also_of_flags_that_it_doesnt_name) {
-  pd_flag_def def = definition(PD_TYPE_int64, "port");
-  def.default_value.i64 = 1000;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "port", def.default_value.i64 = 1000);
   guard(a);
   CHECK_STATUS(parse_line("x", NULL), PD_ERR_REFUSED, "port=1000: expected less than 100");
   CHECK_OK(parse_line("--port=3", NULL));
@@ -363,18 +359,13 @@ TEST(a_bool_that_is_false_excludes_no_other_flag) {
 }
 
 TEST(a_required_flag_must_be_on_the_line_or_have_a_value_before) {
-  pd_flag_def def = definition(PD_TYPE_int32, "port");
-  def.required = true;
-  def.min.i64 = 1;
-  def.default_value.i64 = 1;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int32, "port", def.required = true, def.min.i64 = 1,
+             def.default_value.i64 = 1);
   CHECK_STATUS(parse_line("x", NULL), PD_ERR_REFUSED,
                "--port: is required, expected an integer >= 1");
   CHECK_OK(parse_line("--port=1", NULL));
   CHECK_OK(parse_line("x", NULL));
-  def = definition(PD_TYPE_string, "data_dir");
-  def.required = true;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_string, "data_dir", def.required = true);
   CHECK_STATUS(parse_line("x", NULL), PD_ERR_REFUSED, "--data_dir: is required");
 }
 
@@ -482,9 +473,7 @@ static pd_module *load_guarded(void) {
 
 TEST(a_module_validates_and_watches_its_flag_until_it_leaves) {
   pd_module *module = load_guarded();
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  void *library = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
+  void *library = dlopen(module_info(module).path, RTLD_NOW | RTLD_NOLOAD);
   int *changes = dlsym(library, "guarded_changes");
   CHECK_STATUS(pd_flag_set_from_string(a, "3", &err), PD_ERR_REFUSED,
                "guarded=3: expected an even number");
@@ -535,8 +524,7 @@ static void *set_guarded(void *unused) {
 
 TEST(a_module_that_is_unloaded_leaves_when_no_other_thread_is_in_its_validator) {
   pd_module *module = load_guarded();
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  pd_module_info info = module_info(module);
   void *library = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
   gate = dlsym(library, "guarded_gate");
   dlclose(library);
@@ -545,11 +533,11 @@ TEST(a_module_that_is_unloaded_leaves_when_no_other_thread_is_in_its_validator) 
   CHECK(!pthread_create(&setting, NULL, set_guarded, NULL));
   while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) != 2) usleep(1000);
   CHECK_OK(pd_module_unload(module, &err)); /* waits for nobody */
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  info = module_info(module);
   CHECK(info.present && info.flags == 4);
   __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
   CHECK(!pthread_join(setting, NULL));
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  info = module_info(module);
   CHECK(!info.present);
   CHECK(pd_flag_set_from_string(a, "4", &err) == PD_ERR_UNDEFINED);
 }
@@ -582,9 +570,7 @@ TEST(old_and_retired_names_warn_once_each_and_what_came_before_the_handler_is_ke
 }
 
 TEST(a_deprecated_flag_warns_when_it_is_given_and_works) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.deprecated = "use b";
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "a", def.deprecated = "use b");
   CHECK_OK(pd_warning_handle(keep_warning, &warned, &err));
   CHECK_OK(pd_flag_find("a", &a, &err));
   CHECK(warned == 0);

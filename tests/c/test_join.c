@@ -2,7 +2,6 @@
  *
  * Built with: -ldl
  */
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -64,11 +63,7 @@ static size_t count_cells(const char *name) {
   return count;
 }
 
-static size_t count_flags(const pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info.flags;
-}
+static size_t count_flags(const pd_module *module) { return module_info(module).flags; }
 
 static void check_nothing(void) {
   CHECK(!is_defined("staged_level") && !is_defined("staged_plain") && call_stage() == 0);
@@ -175,9 +170,7 @@ static void load_itself(void) {
 
 TEST(usable_may_load_and_unload_its_own_module) {
   *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself;
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(load_module("staged"), &info, &err));
-  CHECK(info.present);
+  CHECK(module_info(load_module("staged")).present);
   check_everything();
   CHECK(count_cells("staged_level") == 1);
 }
@@ -236,13 +229,12 @@ static void load_itself_and_fork(void) {
 }
 
 TEST(a_child_of_usable_that_has_loaded_its_own_module_waits_for_the_answer) {
-  int status = 1;
   *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself_and_fork;
   load_module("staged");
   CHECK(times_asked == 1);
   check_everything();
   if (child == 0) exit(0);
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
 }
 
 /* ---- A module that was refused ---- */

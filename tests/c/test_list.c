@@ -17,10 +17,7 @@ static size_t count(const char *list) {
 }
 
 static pd_flag *list_of(pd_type type, const char *name, const char *choices) {
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  def.list = (uint8_t)type;
-  def.choices = choices;
-  return register_flag(&def);
+  return DEFINE(PD_TYPE_string, name, def.list = (uint8_t)type, def.choices = choices);
 }
 
 TEST(items_stand_between_commas) {

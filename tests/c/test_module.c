@@ -28,9 +28,7 @@ static void set(const char *name, const char *text) {
 }
 
 static int call(pd_module *module, const char *function) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  void *handle = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
+  void *handle = dlopen(module_info(module).path, RTLD_NOW | RTLD_NOLOAD);
   CHECK(handle);
   int (*symbol)(void);
   *(void **)&symbol = dlsym(handle, function);
@@ -40,11 +38,7 @@ static int call(pd_module *module, const char *function) {
   return result;
 }
 
-static bool is_present(const pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info.present;
-}
+static bool is_present(const pd_module *module) { return module_info(module).present; }
 
 /* ---- Loading ---- */
 
@@ -75,11 +69,10 @@ TEST(modules_are_listed_and_described) {
   pd_module *alpha = load("alpha"), *plain = load("plain");
   CHECK(pd_module_next(NULL) == alpha && pd_module_next(alpha) == plain);
   CHECK(!pd_module_next(plain));
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(alpha, &info, &err));
+  pd_module_info info = module_info(alpha);
   CHECK_STR(info.path, plugin("alpha"));
   CHECK(info.present && info.flags == 4 && info.status == PD_OK);
-  CHECK_OK(pd_module_get_info(plain, &info, &err));
+  info = module_info(plain);
   CHECK(info.present && info.flags == 0 && info.status == PD_OK);
   info.size = 1;
   char message[64];
@@ -426,8 +419,7 @@ TEST(a_conflict_leaves_nothing_behind) {
   CHECK(!dlopen(plugin("clash"), RTLD_NOW | RTLD_NOLOAD));
   clash = pd_module_next(alpha);
   CHECK(clash && !is_present(clash));
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(clash, &info, &err));
+  pd_module_info info = module_info(clash);
   CHECK(info.status == PD_ERR_CONFLICT && info.flags == 0);
   unload(alpha);
   CHECK(load("clash") == clash && is_defined("clash_free"));

@@ -101,11 +101,10 @@ TEST(the_flags_of_a_module_are_counted_from_0) {
   pd_flag_def one = at_line("one", "a.c", 1), import = at_line("import", "a.c", 2);
   pd_flag_def two = at_line("two", "a.c", 3);
   pd_flag *flag = NULL;
-  pd_module_info info = {.size = sizeof info};
   import.kind = PD_KIND_IMPORT;
   CHECK_OK(JOIN(&one, &import, &two));
   CHECK_STR(list_names(), "one two");
-  CHECK_OK(pd_module_get_info(own_module(), &info, &err));
+  pd_module_info info = module_info(own_module());
   CHECK(info.flags == 2 && info.present && info.status == PD_OK);
   CHECK_STR(info.name_space, "");
   CHECK(pd_module_get_flag(own_module(), 2, &flag, &err) == PD_ERR_ARGUMENT);
@@ -115,7 +114,7 @@ TEST(the_flags_of_a_module_are_counted_from_0) {
   CHECK_STATUS(pd_module_get_info(NULL, &info, &err), PD_ERR_ARGUMENT, "module is NULL");
   CHECK_STATUS(pd_module_get_errors(NULL, join_errors, &err), PD_ERR_ARGUMENT, "module is NULL");
   leave_record();
-  CHECK_OK(pd_module_get_info(own_module(), &info, &err));
+  info = module_info(own_module());
   CHECK(info.flags == 0 && !info.present);
 }
 

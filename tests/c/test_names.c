@@ -159,15 +159,9 @@ TEST(flags_come_in_the_order_of_their_definitions) {
 }
 
 TEST(hidden_and_retired_flags_are_not_suggested_and_aliases_are) {
-  pd_flag_def def = definition(PD_TYPE_bool, "secret_mode");
-  def.hidden = true;
-  pd_flag *flag = register_flag(&def);
-  def = definition(PD_TYPE_bool, "verbose");
-  def.aliases = "talkative";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  def = definition(PD_TYPE_bool, "fast_path");
-  def.retired = "always on";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  DEFINE(PD_TYPE_bool, "secret_mode", def.hidden = true);
+  DEFINE(PD_TYPE_bool, "verbose", def.aliases = "talkative");
+  DEFINE(PD_TYPE_bool, "fast_path", def.retired = "always on");
   hints("secret_mod", "");
   hints("fast_pat", "");
   hints("flagfil", ""); /* no flag */
@@ -194,10 +188,8 @@ TEST(three_hundred_thousand_names_are_each_a_flag_of_its_own) {
   pd_flag *last = NULL;
   char name[32];
   for (int i = 0; i < MANY; i++) {
-    pd_flag_def def = definition(PD_TYPE_int32, name);
     snprintf(name, sizeof name, "flag_%06d_of_many", i);
-    def.default_value.i64 = i;
-    pd_flag *flag = register_flag(&def);
+    pd_flag *flag = DEFINE(PD_TYPE_int32, name, def.default_value.i64 = i);
     CHECK(flag != last);
     last = flag;
   }

@@ -195,9 +195,7 @@ TEST(an_import_without_a_function_only_looks_on) {
 }
 
 TEST(the_flag_of_an_operation_is_no_alias_of_another_flag) {
-  pd_flag_def def = definition(PD_TYPE_string, "other");
-  def.aliases = "impl.sum";
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "other", def.aliases = "impl.sum");
   refuse(op_def(PD_KIND_OP, "native", op_one), PD_ERR_CONFLICT,
          "operation 'sum' needs the flag 'impl.sum', which is already defined otherwise");
   CHECK_OK(pd_flag_unregister(flag, &err));

@@ -49,9 +49,7 @@ TEST(unknown_flags_of_a_line_wait_when_they_are_allowed_to) {
   CHECK(argc == 3);
   CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "5");
   CHECK_STR(text_of(define_flag(PD_TYPE_bool, "quiet")), "true");
-  pd_flag_def def = definition(PD_TYPE_bool, "loud");
-  def.default_value.b = true;
-  pd_flag *loud = register_flag(&def);
+  pd_flag *loud = DEFINE(PD_TYPE_bool, "loud", def.default_value.b = true);
   CHECK_STR(text_of(loud), "false");
   CHECK_STR(text_of(define_flag(PD_TYPE_bool, "dry_run")), "true");
   CHECK_OK(pd_pending_check(NULL, &err));
@@ -89,10 +87,8 @@ TEST(a_negation_that_waits_gets_a_hint_of_its_own) {
 }
 
 TEST(an_alias_claims_what_waits_for_it) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  def.aliases = "lvl";
   parse("--lvl=5");
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "level", def.aliases = "lvl");
   CHECK_STR(text_of(flag), "5");
 }
 
@@ -183,9 +179,7 @@ TEST(a_value_waits_if_its_flag_leaves_while_the_validator_is_asked) {
 }
 
 TEST(a_value_of_the_line_does_not_add_to_one_of_a_file) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   wait_for("several", "file", PD_SOURCE_FILE);
   wait_for("several", "one", PD_SOURCE_ARGV);
   wait_for("several", "two", PD_SOURCE_ARGV);
@@ -238,9 +232,7 @@ TEST(a_value_still_waits_if_calls_are_nested_too_deeply_to_define_its_flag) {
 TEST(only_a_bool_gets_what_waits_for_its_negation) {
   parse("--nolevel --no_depth");
   define_flag(PD_TYPE_int32, "level");
-  pd_flag_def def = definition(PD_TYPE_bool, "depth");
-  def.default_value.b = true;
-  pd_flag *depth = register_flag(&def);
+  pd_flag *depth = DEFINE(PD_TYPE_bool, "depth", def.default_value.b = true);
   CHECK_STR(text_of(depth), "false");
   CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
                "--nolevel: the flag is not defined; did you mean 'level'?");
@@ -248,9 +240,7 @@ TEST(only_a_bool_gets_what_waits_for_its_negation) {
 
 TEST(a_negation_with_a_text_is_another_flag) {
   parse("--noloud=5");
-  pd_flag_def def = definition(PD_TYPE_bool, "loud");
-  def.default_value.b = true;
-  pd_flag *loud = register_flag(&def);
+  pd_flag *loud = DEFINE(PD_TYPE_bool, "loud", def.default_value.b = true);
   CHECK_STR(text_of(loud), "true");
   CHECK(pd_pending_check(NULL, NULL) == PD_ERR_UNDEFINED);
 }
@@ -344,9 +334,7 @@ static size_t count_pending(void) {
 }
 
 TEST(uses_of_a_list_that_waited_add_up_for_a_flag_that_is_there) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   wait_for("several", "file", PD_SOURCE_FILE);
   wait_for("several", "one", PD_SOURCE_ARGV);
   wait_for("several", "two", PD_SOURCE_ARGV);
@@ -387,9 +375,7 @@ TEST(uses_with_a_value_of_a_file_between_them_do_not_add_up) {
 }
 
 TEST(a_use_without_a_value_adds_nothing_to_a_list) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   parse("--several");
   parse("--several=two");
   CHECK_STR(text_of(define_and_restore(&def)), "two");
@@ -405,9 +391,7 @@ static bool count_question(const pd_flag_entry *const *entries, void *context, c
 }
 
 TEST(uses_that_add_up_are_one_value_for_a_validator) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   def.validate = count_question;
   parse("--several=one --several=two --several=three");
   pd_flag *flag = register_flag(&def);

@@ -20,13 +20,6 @@ static pd_flag *define_and_restore(const pd_flag_def *def) {
   return flag;
 }
 
-static pd_flag_def growing_list(const char *name) {
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  def.list = PD_TYPE_string;
-  def.multi = true;
-  return def;
-}
-
 static pd_pending_info info_at(size_t index) {
   pd_pending_info info = {.size = sizeof info};
   if (pd_pending_get(index, &info, NULL) != PD_OK) info.name = info.text = "none";

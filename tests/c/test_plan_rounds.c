@@ -40,12 +40,10 @@ static void note_warning(const char *message, pd_warning kind, void *context) {
 }
 
 TEST(a_warning_of_values_that_waited_shows_the_first_one) {
-  pd_flag_def def = definition(PD_TYPE_int32, "n");
   CHECK_OK(pd_warning_handle(note_warning, NULL, &err));
-  def.deprecated = "use another";
   let_wait("n", "1", PD_SOURCE_FILE);
   let_wait("n", "2", PD_SOURCE_ARGV);
-  register_flag(&def);
+  DEFINE(PD_TYPE_int32, "n", def.deprecated = "use another");
   CHECK_STR(warned, "flags.conf:3: --n is deprecated: use another");
 }
 
@@ -151,12 +149,9 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
 }
 
 TEST(a_variable_of_an_old_name_of_a_retired_flag_warns_of_both) {
-  pd_flag_def def = definition(PD_TYPE_int64, "n");
   CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   setenv("PLAN_former", "1", 1);
   CHECK_OK(pd_environment_enable("PLAN_", NULL, &err));
-  def.old_names = "former";
-  def.retired = "no longer read";
-  register_flag(&def);
+  DEFINE(PD_TYPE_int64, "n", def.old_names = "former", def.retired = "no longer read");
   CHECK(warnings == 2);
 }

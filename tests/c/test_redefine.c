@@ -21,9 +21,7 @@ static pd_flag *replace(const pd_flag_def *def) {
 }
 
 static pd_flag *define_int(const char *name, int64_t value) {
-  pd_flag_def def = definition(PD_TYPE_int64, name);
-  def.default_value.i64 = value;
-  return register_flag(&def);
+  return DEFINE(PD_TYPE_int64, name, def.default_value.i64 = value);
 }
 
 static pd_flag *replace_int(const char *name, int64_t value) {
@@ -62,9 +60,7 @@ TEST(no_flag_is_undefined_for_NULL) {
 
 TEST(the_values_of_an_undefined_flag_are_listed_with_those_that_wait) {
   pd_pending_info info = {.size = sizeof info};
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.sensitive = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.sensitive = true);
   assign(flag, "5", &argv3);
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK_OK(pd_pending_get(0, &info, &err));
@@ -133,9 +129,7 @@ TEST(each_definition_has_a_generation) {
 }
 
 TEST(a_default_is_taken_back_by_no_value) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   CHECK_OK(pd_flag_set_default(flag, "5", &err));
   pd_origin origin = {.source = PD_SOURCE_DEFAULT};
   CHECK_OK(pd_batch_set(&(pd_assignment){.flag = flag}, 1, &origin, NULL, &err));

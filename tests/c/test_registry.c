@@ -16,9 +16,7 @@ TEST(an_info_is_filled_whatever_was_in_it) {
   pd_flag_info info;
   pd_flag *flag = define_flag(PD_TYPE_int64, "level");
   static int64_t variable;
-  pd_flag_def def = definition(PD_TYPE_int64, "other");
-  def.cell = &variable;
-  pd_flag *other = register_flag(&def);
+  pd_flag *other = DEFINE(PD_TYPE_int64, "other", def.cell = &variable);
   pd__platform_lock();
   memset(&info, 0x5a, sizeof info);
   CHECK(pd__flag_fill_info(flag, &info) && info.cells == 0);
@@ -92,10 +90,7 @@ TEST(marks_of_visits_are_given_once) {
 }
 
 TEST(an_override_of_an_optional_flag_has_a_value_until_it_is_reset) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  def.default_value.i64 = 7;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true, def.default_value.i64 = 7);
   pd_override override = push_override(flag, "5");
   CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_OVERRIDE && !flag_entry(flag, 0).unset);
   CHECK_OK(pd_flag_reset(flag, &err));
@@ -108,9 +103,7 @@ TEST(an_override_of_an_optional_flag_has_a_value_until_it_is_reset) {
 }
 
 TEST(a_reset_of_an_override_gives_the_default) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.default_value.i64 = 7;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.default_value.i64 = 7);
   pd_override override = push_override(flag, "5");
   CHECK_OK(pd_flag_reset(flag, &err));
   CHECK_STR(text_of(flag), "7");
@@ -118,10 +111,8 @@ TEST(a_reset_of_an_override_gives_the_default) {
 }
 
 TEST(the_default_that_a_flag_has_can_be_given_after_startup) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = def.startup_only = true;
-  def.default_value.i64 = 7;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = def.startup_only = true,
+                         def.default_value.i64 = 7);
   end_startup();
   CHECK_OK(pd_flag_set_default(flag, "7", &err));
   CHECK(pd_flag_set_int64(flag, 7, NULL) == PD_ERR_FROZEN); /* it has none */
@@ -134,12 +125,9 @@ TEST(what_is_behind_a_plain_variable_is_left_alone) {
     unsigned char behind[64];
   } own;
   unsigned char as_before[sizeof own.behind];
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
   memset(as_before, 0x5a, sizeof as_before);
   memcpy(own.behind, as_before, sizeof as_before);
-  def.cell = &own.variable;
-  def.scoped = false;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.cell = &own.variable, def.scoped = false);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(own.variable == 5 && !memcmp(own.behind, as_before, sizeof as_before));

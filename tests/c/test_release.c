@@ -100,10 +100,7 @@ static void set_choice(int i) {
 }
 TEST(a_text_that_is_no_choice_is_freed) {
   begin();
-  pd_flag_def def = definition(PD_TYPE_string, "choosing");
-  def.choices = "one|two";
-  def.default_value.str = "one";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "choosing", def.choices = "one|two", def.default_value.str = "one");
   check_released(set_choice, ROUNDS, SLACK);
 }
 

@@ -2,7 +2,6 @@
  * Built with: -ldl
  */
 #define _GNU_SOURCE
-#include <sys/wait.h>
 
 #define CHECK_DEFINES_FLAGS
 #include "plugged.h"
@@ -332,7 +331,6 @@ TEST(a_forked_child_has_the_scopes_of_its_thread_alone) {
   wait_for(&inside);
   pd_scope scope = push_level("2");
   pid_t child = fork();
-  CHECK(child >= 0);
   if (!child) {
     CHECK(PD_SCOPED(level) == 2);
     pop(scope);
@@ -340,8 +338,7 @@ TEST(a_forked_child_has_the_scopes_of_its_thread_alone) {
     CHECK(pd_scope_pop(theirs, NULL) == PD_ERR_ARGUMENT);
     _exit(0);
   }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
   sem_post(&leave);
   CHECK(finish(thread) == (void *)9);
   pop(scope);
@@ -384,10 +381,8 @@ TEST(a_frozen_flag_keeps_its_value_also_in_scopes) {
 }
 
 TEST(an_optional_flag_can_have_no_value_in_a_scope) {
-  pd_flag_def def = definition(PD_TYPE_int32, "maybe");
   pd_scope scope;
-  def.scoped = def.optional = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "maybe", def.scoped = def.optional = true);
   CHECK_OK(pd_flag_set_int32(flag, 5, &err));
   CHECK_OK(pd_scope_push(&(pd_assignment){.flag = flag}, 1, NULL, NULL, &scope, &err));
   pd_flag_entry entry = flag_entry(flag, 0);

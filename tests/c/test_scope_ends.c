@@ -5,7 +5,6 @@
  */
 #define CHECK_DEFINES_FLAGS
 #include <malloc.h>
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -70,10 +69,8 @@ TEST(the_values_of_a_context_go_when_it_is_detached_below_another) {
 
 TEST(a_value_in_a_scope_is_not_one_of_a_new_definition_that_is_not_scoped) {
   static pd_scoped_cell cell;
-  pd_flag_def def = definition(PD_TYPE_int64, "redefined");
-  def.scoped = def.scoped_cell = true;
-  def.cell = &cell;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag =
+      DEFINE(PD_TYPE_int64, "redefined", def.scoped = def.scoped_cell = true, def.cell = &cell);
   pd_scope scope = push(flag, 9);
   CHECK_STR(text_of(flag), "9");
   CHECK_OK(pd_flag_unregister(flag, &err));
@@ -156,11 +153,8 @@ TEST(scopes_and_attached_contexts_have_numbers_of_their_own) {
 /* ---- Flags without a value ---- */
 
 static pd_flag *define_optional(int64_t least, bool scoped) {
-  pd_flag_def def = definition(PD_TYPE_int64, "optional");
-  def.optional = true;
-  def.scoped = scoped;
-  def.min.i64 = def.default_value.i64 = least;
-  return register_flag(&def);
+  return DEFINE(PD_TYPE_int64, "optional", def.optional = true, def.scoped = scoped,
+                def.min.i64 = def.default_value.i64 = least);
 }
 
 TEST(a_scope_without_a_value_is_kept_for_a_definition_with_another_default) {
@@ -217,14 +211,12 @@ TEST(a_forked_child_has_no_scopes_of_several_other_threads) {
   for (int i = 0; i < 3; i++) wait_for(&inside);
   pd_scope own = push(PD_SCOPED_FLAG(level), 5);
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) {
     CHECK(PD_SCOPED(level) == 5);
     CHECK_OK(pd_scope_pop(own, &err));
     _exit(is_asked_for(cell_of_level()) ? 1 : 0);
   }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
   for (int i = 0; i < 3; i++) sem_post(&leave);
   for (int i = 0; i < 3; i++) finish(threads[i]);
 }

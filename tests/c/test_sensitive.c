@@ -158,11 +158,8 @@ static pd_override push(const char *text) {
 }
 
 static void define_choice(void) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
-  def.sensitive = true;
-  def.default_value.str = "none";
-  def.choices = "none|first|second|third";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "key", def.sensitive = true, def.default_value.str = "none",
+                def.choices = "none|first|second|third");
 }
 
 TEST(a_flag_that_is_wiped_has_its_default_and_its_texts_are_empty) {
@@ -299,10 +296,8 @@ static bool refuse_always(const pd_flag_entry *const *entries, void *context, ch
 }
 
 TEST(a_reason_is_shown_unless_it_contains_the_secret) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
   begin();
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "key", def.sensitive = true);
   CHECK_OK(
       pd_validator_add(&flag, 1, refuse_always, (char[]){"expected no hunter2"}, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_string(flag, "hunter3", &err), PD_ERR_REFUSED,
@@ -314,10 +309,8 @@ TEST(a_reason_is_shown_unless_it_contains_the_secret) {
 }
 
 TEST(a_reason_is_not_shown_if_it_contains_the_secret_of_any_flag) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
   begin();
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "key", def.sensitive = true);
   CHECK_OK(pd_flag_set_string(flag, "hunter2", &err));
   pd_flag *flags[] = {define_flag(PD_TYPE_int64, "a"), define_flag(PD_TYPE_int64, "b"), flag};
   CHECK_OK(

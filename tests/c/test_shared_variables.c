@@ -61,9 +61,7 @@ TEST(fromenv_of_a_name_whose_variable_another_flag_claims_is_an_error) {
 }
 
 TEST(an_alias_claims_its_variable_too) {
-  pd_flag_def def = definition(PD_TYPE_int64, "first");
-  def.aliases = "net.port";
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int64, "first", def.aliases = "net.port");
   pd_flag *plain = define_flag(PD_TYPE_int64, "net_port");
   setenv("FLAGS_net_port", "80", 1);
   pd_status status = pd_environment_enable("FLAGS_", NULL, &err);

@@ -75,11 +75,8 @@ static void define_all(void) {
   small = define_assigned(PD_TYPE_int32, "small", &small_cell);
   real = define_assigned(PD_TYPE_double, "real", &real_cell);
   truth = define_assigned(PD_TYPE_bool, "truth", &truth_cell);
-  pd_flag_def def = definition(PD_TYPE_string, "text");
-  def.assignable = true;
-  def.cell = kept;
-  def.access = &access_by_code;
-  CHECK_OK(pd_flag_register(&def, &text, &err));
+  text = DEFINE(PD_TYPE_string, "text", def.assignable = true, def.cell = kept,
+                def.access = &access_by_code);
   CHECK_OK(pd_flag_set_string(text, "first", &err));
 }
 

@@ -69,10 +69,8 @@ TEST(an_override_that_began_later_ends_and_can_still_be_popped) {
 }
 
 TEST(startup_and_freezing_return) {
-  pd_flag_def def = definition(PD_TYPE_int32, "early");
-  def.startup_only = true;
   pd_flag *early, *flag = before("flag");
-  CHECK_OK(pd_flag_register(&def, &early, &err));
+  early = DEFINE(PD_TYPE_int32, "early", def.startup_only = true);
   pd_snapshot_free(snapshot);
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   CHECK_OK(parse_line("--early=2", NULL));
@@ -386,9 +384,7 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
 }
 
 TEST(a_deprecated_flag_warns_again) {
-  pd_flag_def def = definition(PD_TYPE_int32, "old");
-  def.deprecated = "use the new one";
-  register_flag(&def);
+  DEFINE(PD_TYPE_int32, "old", def.deprecated = "use the new one");
   CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   for (int i = 1; i < 4; i++) {
@@ -429,14 +425,12 @@ TEST(what_is_restored_is_an_event) {
 /* ---- Pending values ---- */
 
 TEST(pending_values_of_several_names_keep_their_order) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  def.aliases = "lvl";
   CHECK_OK(pd_pending_set("level", "1", NULL, &err));
   CHECK_OK(pd_pending_set("lvl", "2", NULL, &err));
   CHECK_OK(pd_pending_set("level", "3", NULL, &err));
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   restore();
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "level", def.aliases = "lvl");
   CHECK_STR(text_of(flag), "3");
 }
 
@@ -467,10 +461,7 @@ TEST(only_watchers_of_values_that_change_are_notified) {
 
 TEST(what_a_module_has_assigned_counts) {
   static int32_t cell;
-  pd_flag_def def = definition(PD_TYPE_int32, "assigned");
-  def.cell = &cell;
-  def.assignable = true;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "assigned", def.cell = &cell, def.assignable = true);
   cell = 3;
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   cell = 4;

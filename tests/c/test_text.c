@@ -42,15 +42,9 @@ TEST(text_is_copied_when_it_is_set) {
 TEST(all_text_of_a_definition_is_copied) {
   char name[] = "copied", help[] = "help", file[] = "file.c", category[] = "category";
   char aliases[] = "other", choices[] = "a|b", module[] = "module", value[] = "a";
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  def.help = help;
-  def.file = file;
-  def.category = category;
-  def.aliases = aliases;
-  def.choices = choices;
-  def.module = module;
-  def.default_value.str = value;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, name, def.help = help, def.file = file,
+                         def.category = category, def.aliases = aliases, def.choices = choices,
+                         def.module = module, def.default_value.str = value);
   char *const texts[] = {name, help, file, category, aliases, choices, module, value};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) memset(texts[i], '#', strlen(texts[i]));
   pd_flag_info info = flag_info(flag);

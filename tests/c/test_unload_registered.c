@@ -92,9 +92,7 @@ static void keep_warning(const char *message, pd_warning kind, void *context) {
 }
 
 static void define_deprecated(const char *name) {
-  pd_flag_def def = definition(PD_TYPE_int32, name);
-  def.deprecated = "use another one";
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, name, def.deprecated = "use another one");
 }
 
 TEST(warnings_are_kept_again_when_the_plugin_that_took_them_has_left) {
@@ -242,10 +240,8 @@ TEST(a_definition_with_code_of_a_library_without_a_record_keeps_it) {
 
 TEST(a_definition_with_a_variable_of_a_library_without_a_record_keeps_it) {
   void *library = open_bare();
-  pd_flag_def def = definition(PD_TYPE_int32, "by_cell");
   int32_t *cell = symbol(library, "bare_cell");
-  def.cell = cell;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "by_cell", def.cell = cell);
   close_plugin(library);
   CHECK_OK(pd_flag_set_by_name("by_cell", "7", &err));
   CHECK(is_loaded("bare") && *cell == 7);

@@ -60,9 +60,7 @@ TEST(a_validator_of_flags_whose_module_has_left_is_not_asked) {
 }
 
 TEST(a_validator_of_a_definition_is_asked_once_by_a_line_that_has_its_flag) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.validate = is_small;
-  register_flag(&def);
+  DEFINE(PD_TYPE_int64, "a", def.validate = is_small);
   CHECK_OK(parse_line("--a=5", NULL));
   CHECK(asked == 1 && seen == 5);
   CHECK_OK(parse_line("x", NULL));
@@ -81,19 +79,15 @@ TEST(a_default_that_is_given_is_validated_if_it_takes_effect) {
 }
 
 TEST(a_retired_flag_is_not_validated) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.validate = refuse;
-  def.retired = "since 2.0";
-  register_flag(&def);
+  DEFINE(PD_TYPE_int64, "a", def.validate = refuse, def.retired = "since 2.0");
   CHECK_OK(pd_flags_validate(NULL, &err));
   CHECK(asked == 0);
 }
 
 TEST(nobody_is_asked_or_notified_about_a_value_of_a_retired_flag) {
   static const pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.retired = "since 2.0";
-  pd_assignment item = {.flag = a = register_flag(&def), .text = "5"};
+  a = DEFINE(PD_TYPE_int64, "a", def.retired = "since 2.0");
+  pd_assignment item = {.flag = a, .text = "5"};
   CHECK_OK(pd_validator_add(&a, 1, refuse, NULL, NULL, NULL, &err));
   CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
   CHECK(asked == 0);
@@ -101,13 +95,11 @@ TEST(nobody_is_asked_or_notified_about_a_value_of_a_retired_flag) {
 
 TEST(of_values_that_waited_the_one_that_takes_effect_is_validated) {
   pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0}, file = {PD_SOURCE_FILE, 1, "a.conf", 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "late");
-  def.validate = is_small;
   CHECK_OK(pd_pending_set("late", "6", &file, &err));
   CHECK_OK(pd_pending_set("late", "7", &argv, &err));
   CHECK_OK(pd_pending_set("late", "200", &file, &err));
   CHECK_OK(pd_pending_set("late", "300", &file, &err));
-  CHECK_STR(text_of(register_flag(&def)), "7");
+  CHECK_STR(text_of(DEFINE(PD_TYPE_int64, "late", def.validate = is_small)), "7");
   CHECK(seen == 7);
 }
 
@@ -120,12 +112,11 @@ static bool note_sizes(const pd_flag_entry *const *entries, void *context, char 
 }
 
 TEST(a_value_that_waited_is_validated_also_after_startup) {
-  pd_flag_def def = definition(PD_TYPE_int64, "late");
-  def.validate = is_small;
-  def.startup_only = true;
   CHECK_OK(parse_line("x", NULL));
   CHECK_OK(pd_pending_set("late", "7", NULL, &err));
-  CHECK_STR(text_of(register_flag(&def)), "7");
+  CHECK_STR(
+      text_of(DEFINE(PD_TYPE_int64, "late", def.validate = is_small, def.startup_only = true)),
+      "7");
   CHECK(asked == 1);
 }
 
@@ -323,24 +314,16 @@ TEST(a_value_of_the_program_below_none_is_that_of_its_override) {
 /* ---- What is required ---- */
 
 TEST(what_a_required_flag_expects_is_said_unless_it_is_any_text) {
-  pd_flag_def def = definition(PD_TYPE_string, "sizes");
-  def.required = true;
-  def.list = PD_TYPE_int64;
-  pd_flag *flag = register_flag(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "sizes", def.required = true, def.list = PD_TYPE_int64);
   CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);
   CHECK(!strncmp(err.message, "--sizes: is required, expected a list separated by commas", 57));
   CHECK_OK(pd_flag_unregister(flag, &err));
-  def = definition(PD_TYPE_string, "mode");
-  def.required = true;
-  def.choices = "fast|best";
-  def.default_value.str = "fast";
-  flag = register_flag(&def);
+  flag = DEFINE(PD_TYPE_string, "mode", def.required = true, def.choices = "fast|best",
+                def.default_value.str = "fast");
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED,
                "--mode: is required, expected one of fast, best");
   CHECK_OK(pd_flag_unregister(flag, &err));
-  def = definition(PD_TYPE_string, "name");
-  def.required = true;
-  register_flag(&def);
+  DEFINE(PD_TYPE_string, "name", def.required = true);
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED, "--name: is required");
 }
 
@@ -423,9 +406,7 @@ TEST(a_flag_says_how_many_validators_it_has) {
   define_two();
   pd_flag *both[] = {a, b};
   pd_hook hook;
-  pd_flag_def def = definition(PD_TYPE_int64, "c");
-  def.validate = is_small;
-  CHECK(count_validators(register_flag(&def)) == 1);
+  CHECK(count_validators(DEFINE(PD_TYPE_int64, "c", def.validate = is_small)) == 1);
   CHECK_OK(pd_validator_add(both, 2, is_small, NULL, NULL, &hook, &err));
   CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, NULL, &err));
   CHECK(count_validators(a) == 2 && count_validators(b) == 1);
@@ -458,8 +439,7 @@ TEST(a_long_subject_leaves_room_for_the_reason) {
   memset(value, 'v', 199);
   name[PD_NAME_MAX] = place[255] = value[199] = '\0';
   pd_origin file = {PD_SOURCE_FILE, 4000000000, place, 4000000000};
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  pd_assignment item = {.flag = register_flag(&def), .text = value};
+  pd_assignment item = {.flag = define_flag(PD_TYPE_string, name), .text = value};
   CHECK_OK(pd_validator_add(&item.flag, 1, refuse, NULL, NULL, NULL, &err));
   CHECK(pd_batch_set(&item, 1, &file, NULL, &err) == PD_ERR_REFUSED);
   const char *end = strstr(err.message, "...: rejected by a validator in program");
