@@ -47,7 +47,7 @@ static void parses(const char *line, const char *left) {
 /* The whole line is read, and gives the flag this value. */
 static void gives(const char *line, const pd_flag *flag, const char *value) {
   parses(line, "program");
-  CHECK_STR(text_of(flag), value);
+  check_str(__FILE__, __LINE__, line, text_of(flag), value);
 }
 
 /* One word is wrong: nothing changes. */
