@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #ifndef CHECK_DEFINES_FLAGS /* with PD_DEFINE, in the test program itself */
 #define PD_NO_MODULE_RECORD
@@ -95,12 +96,63 @@ static inline pd_flag_def definition(pd_type type, const char *name) {
   return def;
 }
 
+/* A list to which each use on a command line adds. */
+static inline pd_flag_def growing_list(const char *name) {
+  pd_flag_def def = definition(PD_TYPE_string, name);
+  def.list = PD_TYPE_string;
+  def.multi = true;
+  return def;
+}
+
+static inline pd_flag *register_flag(const pd_flag_def *def) {
+  pd_flag *flag = NULL;
+  CHECK_OK(pd_flag_register(def, &flag, &err));
+  return flag;
+}
+
+/* Define a flag with attributes: DEFINE(PD_TYPE_int32, "level", def.hidden = true). */
+#define DEFINE(type, name_, ...)                                                                   \
+  __extension__({                                                                                  \
+    pd_flag_def def = definition(type, name_);                                                     \
+    (void)(__VA_ARGS__);                                                                           \
+    register_flag(&def);                                                                           \
+  })
+
 /* Define a flag that has nothing but a type and a name. */
 static inline pd_flag *define_flag(pd_type type, const char *name) {
   pd_flag_def def = definition(type, name);
+  return register_flag(&def);
+}
+
+static inline pd_flag *find_flag(const char *name) {
   pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK_OK(pd_flag_find(name, &flag, &err));
   return flag;
+}
+
+static inline bool is_defined(const char *name) {
+  pd_flag *flag;
+  return pd_flag_find(name, &flag, NULL) == PD_OK;
+}
+
+static inline int64_t value_of(const pd_flag *flag) {
+  int64_t value;
+  CHECK_OK(pd_flag_get_int64(flag, &value, &err));
+  return value;
+}
+
+static inline pd_flag_info flag_info(const pd_flag *flag) {
+  pd_flag_info info;
+  info.size = sizeof info;
+  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  return info;
+}
+
+static inline pd_flag_entry flag_entry(const pd_flag *flag, size_t index) {
+  pd_flag_entry entry;
+  entry.size = sizeof entry;
+  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
+  return entry;
 }
 
 /* The flag's value as text, in a buffer that the next call overwrites. */
@@ -109,6 +161,51 @@ static inline const char *text_of(const pd_flag *flag) {
   CHECK_OK(pd_flag_get_text(flag, text, sizeof text, NULL, &err));
   return text;
 }
+
+static inline pd_module_info module_info(const pd_module *module) {
+  pd_module_info info;
+  info.size = sizeof info;
+  CHECK_OK(pd_module_get_info(module, &info, &err));
+  return info;
+}
+
+/* Set a flag for a while. */
+static inline pd_override push_override(pd_flag *flag, const char *text) {
+  pd_assignment item;
+  memset(&item, 0, sizeof item);
+  item.flag = flag;
+  item.text = text;
+  pd_override override = 0;
+  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  return override;
+}
+
+/* Parse a command line whose words are separated by blanks. */
+static inline pd_status parse_line(const char *words, pd_parse_options *options) {
+  char line[1024], *argv[32];
+  int argc = 0;
+  snprintf(line, sizeof line, "program %s", words);
+  for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+  argv[argc] = NULL;
+  return pd_parse_argv(&argc, argv, options, &err);
+}
+
+/* The values of flags that are unknown wait for them. */
+static inline pd_status parse_pending(const char *words) {
+  pd_parse_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  options.allow_pending = true;
+  return parse_line(words, &options);
+}
+
+/* The child of a fork must end without an error. */
+static inline void check_child(pid_t child) {
+  int status = -1;
+  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+}
+
+static inline void end_startup(void) { CHECK_OK(parse_line("", NULL)); }
 
 int main(int argc, char **argv) {
   for (check_test *test = check_tests; test; test = test->next) {

@@ -121,11 +121,6 @@ __attribute__((unused)) static void run(const scenario *tried, int least) {
   run_all(tried, least);
 }
 
-__attribute__((unused)) static bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
-}
-
 __attribute__((unused)) static void nothing(void) {}
 
 #endif /* FAILING_H */

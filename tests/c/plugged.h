@@ -77,17 +77,6 @@ static inline bool is_loaded(const char *name) {
 #define LOADER_UNMAPS 0
 #endif
 
-static inline pd_flag *find_flag(const char *name) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_find(name, &flag, &err));
-  return flag;
-}
-
-static inline bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
-}
-
 /* ---- Calls that stop ---- */
 
 /* `inside` is posted when a call has come in; it goes on when `leave` is posted. */

@@ -56,8 +56,7 @@ TEST(a_batch_gives_values_with_their_source_and_tells_the_decider_before) {
   CHECK_OK(apply(changes, 2, deciding(true)));
   CHECK_STR(told, "0>5|>five|");
   CHECK_STR(text_of(b), "five");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(a, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(a, 0);
   CHECK(entry.origin.source == PD_SOURCE_LIVE && entry.override == 0);
   CHECK_STR(entry.origin.place, "a client");
 }
@@ -123,9 +122,7 @@ TEST(values_of_an_override_are_dropped_flag_by_flag) {
   pd_override made = 0;
   pd_batch_change both[] = {{.flag = a, .text = "5"}, {.flag = b, .text = "five"}};
   CHECK_OK(apply(both, 2, (pd_batch_options){.override = &made}));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(a, 0, &entry, &err));
-  CHECK(entry.override == made);
+  CHECK(flag_entry(a, 0).override == made);
   pd_batch_change drop = {.flag = a, .override = made};
   CHECK_OK(apply(&drop, 1, deciding(true)));
   CHECK_STR(told, "5>0|");

@@ -6,13 +6,8 @@ static char *argv[32];
 static int argc;
 
 static void start(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
-  def = definition(PD_TYPE_string, "alpha_mode");
-  def.choices = "fast|best|--odd|";
-  def.aliases = "m";
-  CHECK_OK(pd_flag_register(&def, &name, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100);
+  name = DEFINE(PD_TYPE_string, "alpha_mode", def.choices = "fast|best|--odd|", def.aliases = "m");
   dry_run = define_flag(PD_TYPE_bool, "dry-run");
   ratio = define_flag(PD_TYPE_double, "ratio");
   errors = pd_error_list_new();
@@ -49,6 +44,12 @@ static void parses(const char *line, const char *left) {
   CHECK_STR(rest(), left);
 }
 
+/* The whole line is read, and gives the flag this value. */
+static void gives(const char *line, const pd_flag *flag, const char *value) {
+  parses(line, "program");
+  check_str(__FILE__, __LINE__, line, text_of(flag), value);
+}
+
 /* One word is wrong: nothing changes. */
 static void refuses(const char *line, pd_status status, const char *message) {
   char before[1100], value[64];
@@ -61,28 +62,19 @@ static void refuses(const char *line, pd_status status, const char *message) {
 
 TEST(a_value_stands_behind_an_equals_sign_or_in_the_next_word) {
   start();
-  parses("--count=1", "program");
-  CHECK_STR(text_of(count), "1");
-  parses("--count 2", "program");
-  CHECK_STR(text_of(count), "2");
-  parses("-count 3", "program");
-  CHECK_STR(text_of(count), "3");
-  parses("-count=4", "program");
-  CHECK_STR(text_of(count), "4");
+  gives("--count=1", count, "1");
+  gives("--count 2", count, "2");
+  gives("-count 3", count, "3");
+  gives("-count=4", count, "4");
 }
 
 TEST(a_bool_is_on_alone_and_off_with_no) {
   start();
-  parses("--dry_run", "program");
-  CHECK_STR(text_of(dry_run), "true");
-  parses("--nodry-run", "program");
-  CHECK_STR(text_of(dry_run), "false");
-  parses("--dry-run=yes", "program");
-  CHECK_STR(text_of(dry_run), "true");
-  parses("--no-dry-run", "program");
-  CHECK_STR(text_of(dry_run), "false");
-  parses("--dry-run --no_dry_run", "program");
-  CHECK_STR(text_of(dry_run), "false");
+  gives("--dry_run", dry_run, "true");
+  gives("--nodry-run", dry_run, "false");
+  gives("--dry-run=yes", dry_run, "true");
+  gives("--no-dry-run", dry_run, "false");
+  gives("--dry-run --no_dry_run", dry_run, "false");
 }
 
 TEST(a_bool_never_takes_the_next_word) {
@@ -94,8 +86,7 @@ TEST(a_bool_never_takes_the_next_word) {
 TEST(an_exact_name_wins_over_a_negation) {
   start();
   pd_flag *exact = define_flag(PD_TYPE_bool, "nocount");
-  parses("--nocount", "program");
-  CHECK_STR(text_of(exact), "true");
+  gives("--nocount", exact, "true");
 }
 
 TEST(flags_are_removed_and_other_words_keep_their_order) {
@@ -121,39 +112,30 @@ TEST(keep_flags_leaves_the_line_as_it_is) {
 
 TEST(the_later_of_two_values_wins) {
   start();
-  parses("--count=1 --count=2", "program");
-  CHECK_STR(text_of(count), "2");
+  gives("--count=1 --count=2", count, "2");
 }
 
 TEST(dash_and_underscore_are_alike_and_aliases_work) {
   start();
-  parses("--dry_run --alpha-mode=best", "program");
-  CHECK_STR(text_of(dry_run), "true");
+  gives("--dry_run --alpha-mode=best", dry_run, "true");
   CHECK_STR(text_of(name), "best");
-  parses("-m fast", "program");
-  CHECK_STR(text_of(name), "fast");
+  gives("-m fast", name, "fast");
 }
 
 TEST(a_negative_number_is_a_value) {
   start();
-  parses("--count -5 --ratio -.5", "program");
-  CHECK_STR(text_of(count), "-5");
+  gives("--count -5 --ratio -.5", count, "-5");
   CHECK_STR(text_of(ratio), "-0.5");
-  parses("--count=-6", "program");
-  CHECK_STR(text_of(count), "-6");
+  gives("--count=-6", count, "-6");
 }
 
 TEST(a_single_dash_and_an_empty_word_are_values_too) {
   start();
   pd_flag *text = define_flag(PD_TYPE_string, "text");
-  parses("--text -", "program");
-  CHECK_STR(text_of(text), "-");
-  parses("--text ''", "program");
-  CHECK_STR(text_of(text), "");
-  parses("--text=a=b", "program");
-  CHECK_STR(text_of(text), "a=b");
-  parses("--text=", "program");
-  CHECK_STR(text_of(text), "");
+  gives("--text -", text, "-");
+  gives("--text ''", text, "");
+  gives("--text=a=b", text, "a=b");
+  gives("--text=", text, "");
 }
 
 TEST(a_value_that_looks_like_a_flag_is_not_taken_by_mistake) {
@@ -161,8 +143,7 @@ TEST(a_value_that_looks_like_a_flag_is_not_taken_by_mistake) {
   refuses("--alpha_mode --count=5", PD_ERR_ARGV,
           "--alpha_mode: the value is missing before --count=5, expected one of fast, best, --odd, "
           "\"\"; a value that begins with a dash is written --alpha_mode=VALUE");
-  parses("--alpha_mode=--odd", "program");
-  CHECK_STR(text_of(name), "--odd");
+  gives("--alpha_mode=--odd", name, "--odd");
 }
 
 TEST(a_value_that_is_missing_at_the_end_is_an_error) {
@@ -217,10 +198,7 @@ TEST(a_misspelt_word_of_the_line_gets_the_right_one) {
 
 TEST(an_error_calls_a_flag_as_the_line_does) {
   start();
-  pd_flag_def def = definition(PD_TYPE_int32, "cache");
-  def.aliases = "store";
-  def.old_names = "buffer_size";
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "cache", def.aliases = "store", def.old_names = "buffer_size");
   refuses("--store=x", PD_ERR_VALUE, "--store=x: expected a 32-bit integer");
   refuses("--buffer-size=x", PD_ERR_VALUE, "--buffer_size=x: expected a 32-bit integer");
   refuses("--store", PD_ERR_ARGV, "--store: the value is missing, expected a 32-bit integer");
@@ -261,16 +239,14 @@ TEST(help_is_told_and_nothing_changes) {
 TEST(a_bool_called_h_is_a_flag) {
   start();
   pd_flag *h = define_flag(PD_TYPE_bool, "h");
-  parses("-h", "program");
-  CHECK_STR(text_of(h), "true");
+  gives("-h", h, "true");
   refuses("--help", PD_HELP, "help was asked for");
 }
 
 TEST(another_flag_called_h_takes_a_value_and_without_one_asks_for_help) {
   start();
   pd_flag *h = define_flag(PD_TYPE_int32, "h");
-  parses("-h 5", "program");
-  CHECK_STR(text_of(h), "5");
+  gives("-h 5", h, "5");
   refuses("--count=5 -h", PD_HELP, "help was asked for");
   refuses("-h --count=5", PD_HELP, "help was asked for");
 }
@@ -315,8 +291,7 @@ TEST(errors_of_the_environment_and_the_line_come_together) {
 TEST(a_value_tells_its_index_on_the_line) {
   start();
   parses("one --count 5", "program one");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(count, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(count, 0);
   CHECK(entry.origin.source == PD_SOURCE_ARGV && entry.origin.line == 2 && !entry.origin.place);
 }
 
@@ -451,9 +426,7 @@ TEST(joined_letters_of_which_one_is_unknown_are_told_apart) {
 
 TEST(a_letter_that_is_a_hidden_flag_is_not_called_unknown) {
   define_letters();
-  pd_flag_def def = definition(PD_TYPE_bool, "s");
-  def.hidden = true;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_bool, "s", def.hidden = true);
   refuses("-vs", PD_ERR_UNDEFINED, "-vs: no such flag");
 }
 
@@ -578,9 +551,7 @@ TEST(a_list_with_its_items_apart_is_told_the_form) {
 
 TEST(items_that_a_shell_would_change_are_not_suggested) {
   define_letters();
-  pd_flag_def def = definition(PD_TYPE_string, "paths");
-  def.list = PD_TYPE_string;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_string, "paths", def.list = PD_TYPE_string);
   const char *shells[] = {"a;b", "a&b", "a|b", "*.c", "a?", "(a)",
                           "<a",  "a>b", "{a}", "[a]", "a!b"};
   for (size_t i = 0; i < sizeof shells / sizeof *shells; i++) {

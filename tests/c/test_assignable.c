@@ -5,11 +5,9 @@
 #include "check.h"
 
 static pd_flag *define(pd_flag_def *def) {
-  pd_flag *flag = NULL;
   def->file = "assign.c";
   def->assignable = true;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
+  return register_flag(def);
 }
 
 static pd_flag *define_level(int32_t *cell) {
@@ -29,17 +27,14 @@ TEST(the_next_call_sees_what_was_assigned) {
   cell = 9;
   CHECK_OK(pd_flag_get_int32(flag, &value, &err));
   CHECK(value == 9);
-  pd_flag_info info = {.size = sizeof info};
   cell = 8;
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(info.source == PD_SOURCE_RUNTIME);
+  CHECK(flag_info(flag).source == PD_SOURCE_RUNTIME);
   char text[8];
   cell = 7;
   CHECK_OK(pd_flag_get_text(flag, text, sizeof text, NULL, &err));
   CHECK_STR(text, "7");
-  pd_flag_entry entry = {.size = sizeof entry};
   cell = 6; /* the default, but assigned */
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.value.i64 == 6);
   CHECK(entry.origin.source == PD_SOURCE_RUNTIME);
 }
@@ -105,13 +100,12 @@ static bool above(const pd_flag_entry *const *entries, void *context, char *why,
 TEST(hooks_of_a_definition_get_its_context) {
   static int bound = 5, step = 1;
   pd_flag_def def;
-  pd_flag *flag;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
   def.name = "bounded";
   def.default_value.i64 = 6;
   def.validate = above;
   def.context = &bound;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK(pd_flag_set_int32(flag, 5, NULL) == PD_ERR_REFUSED);
   CHECK_OK(pd_flag_set_int32(flag, 7, &err));
   def.name = "watched";
@@ -269,8 +263,7 @@ TEST(a_given_default_holds_until_a_value_is_given_and_after_reset) {
   pd_flag *flag = define_level(&cell);
   CHECK_OK(pd_flag_set_default(flag, "4", &err));
   CHECK(cell == 4);
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK(info.default_value.i64 == 4);
   CHECK(info.source == PD_SOURCE_DEFAULT);
   CHECK_OK(pd_flag_set_int32(flag, 9, &err));
@@ -284,11 +277,10 @@ TEST(a_given_default_holds_until_a_value_is_given_and_after_reset) {
 
 TEST(a_given_default_is_no_value_for_a_required_flag) {
   pd_flag_def def;
-  pd_flag *flag;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_int32);
   def.name = "needed";
   def.required = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_flag_set_default(flag, "4", &err));
   CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);
   CHECK_OK(pd_flag_set_int32(flag, 4, &err));
@@ -354,7 +346,7 @@ TEST(a_variable_that_no_module_may_assign_to_is_not_looked_at) {
 
 static const char *place_of(const pd_flag *flag) {
   static pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  entry = flag_entry(flag, 0);
   CHECK(entry.origin.source == PD_SOURCE_RUNTIME);
   return entry.origin.place;
 }

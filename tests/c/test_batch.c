@@ -12,13 +12,6 @@ static void check_values(const char *of_a, const char *of_b) {
   CHECK_STR(text_of(b), of_b);
 }
 
-static pd_override push(pd_flag *flag, const char *text) {
-  pd_assignment item = {.flag = flag, .text = text};
-  pd_override override;
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
-  return override;
-}
-
 TEST(a_batch_sets_all_its_flags_from_text_or_typed_values) {
   start();
   pd_assignment items[] = {{.flag = a, .text = "5"},
@@ -66,8 +59,7 @@ TEST(a_batch_of_defaults_is_below_all_other_values_and_has_its_place) {
   CHECK_OK(pd_flag_reset(a, &err));
   CHECK_OK(pd_flag_reset(b, &err));
   check_values("5", "five");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(a, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(a, 0);
   CHECK(entry.origin.source == PD_SOURCE_DEFAULT && entry.origin.line == 12);
   CHECK_STR(entry.origin.place, "app.c");
 }
@@ -93,7 +85,8 @@ TEST(a_layer_covers_what_was_there_until_it_is_popped) {
 
 TEST(layers_are_popped_in_any_order) {
   start();
-  pd_override one = push(a, "1"), two = push(a, "2"), three = push(a, "3");
+  pd_override one = push_override(a, "1"), two = push_override(a, "2"),
+              three = push_override(a, "3");
   CHECK_OK(pd_override_pop(two, &err));
   CHECK_STR(text_of(a), "3");
   CHECK_OK(pd_override_pop(three, &err));
@@ -104,7 +97,7 @@ TEST(layers_are_popped_in_any_order) {
 
 TEST(a_layer_is_popped_once) {
   start();
-  pd_override override = push(a, "1");
+  pd_override override = push_override(a, "1");
   char message[128];
   snprintf(message, sizeof message, "no override has the number %llu, or it is already popped",
            (unsigned long long) override);
@@ -117,7 +110,7 @@ TEST(a_layer_is_popped_once) {
 TEST(setting_a_flag_under_a_layer_changes_the_layer) {
   start();
   CHECK_OK(pd_flag_set_int32(a, 1, &err));
-  pd_override below = push(a, "2"), top = push(a, "3");
+  pd_override below = push_override(a, "2"), top = push_override(a, "3");
   CHECK_OK(pd_flag_set_int32(a, 4, &err));
   CHECK_STR(text_of(a), "4");
   CHECK_OK(pd_override_pop(top, &err));
@@ -128,7 +121,7 @@ TEST(setting_a_flag_under_a_layer_changes_the_layer) {
 
 TEST(a_lower_source_goes_below_a_layer) {
   start();
-  pd_override override = push(a, "2");
+  pd_override override = push_override(a, "2");
   pd_assignment item = {.flag = a, .text = "7"};
   pd_origin origin = {PD_SOURCE_FILE, 1, "flags.conf", 0};
   CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
@@ -140,7 +133,7 @@ TEST(a_lower_source_goes_below_a_layer) {
 TEST(a_reset_under_a_layer_is_undone_with_the_layer) {
   start();
   CHECK_OK(pd_flag_set_int32(a, 1, &err));
-  pd_override override = push(a, "2");
+  pd_override override = push_override(a, "2");
   CHECK_OK(pd_flag_reset(a, &err));
   CHECK_STR(text_of(a), "0");
   CHECK_OK(pd_override_pop(override, &err));
@@ -163,15 +156,14 @@ TEST(a_layer_tells_its_place) {
   pd_origin origin = {PD_SOURCE_RUNTIME, 33, "test.py", 0};
   pd_override override;
   CHECK_OK(pd_override_push(&item, 1, &origin, NULL, &override, &err));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(a, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(a, 0);
   CHECK(entry.origin.source == PD_SOURCE_OVERRIDE && entry.origin.line == 33);
   CHECK_STR(entry.origin.place, "test.py");
 }
 
 TEST(freezing_a_flag_hinders_a_push_but_not_a_pop) {
   start();
-  pd_override override = push(a, "2");
+  pd_override override = push_override(a, "2");
   CHECK_OK(pd_flag_freeze(a, &err));
   pd_assignment item = {.flag = a, .text = "3"};
   pd_override other;
@@ -208,10 +200,7 @@ static bool count_question(const pd_flag_entry *const *entries, void *context, c
 }
 
 TEST(the_validator_of_a_definition_is_asked_once_about_a_flag_that_stands_twice_in_a_batch) {
-  pd_flag_def def = definition(PD_TYPE_int64, "twice");
-  pd_flag *flag = NULL;
-  def.validate = count_question;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "twice", def.validate = count_question);
   pd_assignment items[] = {{.flag = flag, .text = "1"}, {.flag = flag, .text = "2"}};
   asked = 0;
   CHECK_OK(pd_batch_set(items, 2, NULL, NULL, &err));

@@ -1,13 +1,8 @@
 #include "check.h"
 
 static pd_flag *level(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  pd_flag *flag;
-  def.default_value.i64 = 6;
-  def.file = "alpha.c";
-  def.line = 12;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(PD_TYPE_int32, "level", def.default_value.i64 = 6, def.file = "alpha.c",
+                def.line = 12);
 }
 
 static void set_from(pd_flag *flag, pd_source source, const char *text) {
@@ -16,11 +11,7 @@ static void set_from(pd_flag *flag, pd_source source, const char *text) {
   CHECK_OK(pd_batch_set(&item, 1, &origin, NULL, &err));
 }
 
-static pd_source source_of(const pd_flag *flag) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  return info.source;
-}
+static pd_source source_of(const pd_flag *flag) { return flag_info(flag).source; }
 
 TEST(a_higher_source_wins_however_late_a_lower_one_comes) {
   static const pd_source order[] = {PD_SOURCE_ENVIRONMENT, PD_SOURCE_RUNTIME, PD_SOURCE_FILE,
@@ -54,8 +45,7 @@ TEST(of_one_source_the_later_value_wins) {
 
 static void check_entry(pd_flag *flag, size_t index, int64_t value, pd_source source, uint32_t line,
                         const char *place) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, index);
   CHECK(entry.value.i64 == value);
   CHECK(entry.origin.source == source);
   CHECK(entry.origin.line == line);
@@ -100,19 +90,13 @@ TEST(a_frozen_flag_refuses_every_change_until_it_is_unfrozen) {
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_FROZEN,
                "flags.conf:3: --level: is frozen");
   CHECK_STR(text_of(flag), "5");
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(info.frozen);
+  CHECK(flag_info(flag).frozen);
   CHECK_OK(pd_flag_unfreeze(flag, &err));
   CHECK_OK(pd_flag_set_int32(flag, 1, &err));
 }
 
 TEST(a_read_only_flag_keeps_its_default) {
-  pd_flag_def def = definition(PD_TYPE_int32, "build");
-  pd_flag *flag;
-  def.read_only = true;
-  def.default_value.i64 = 77;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "build", def.read_only = true, def.default_value.i64 = 77);
   CHECK_STATUS(pd_flag_set_int32(flag, 1, &err), PD_ERR_READ_ONLY, "build: is read-only");
   CHECK_STATUS(pd_flag_set_from_string(flag, "77", &err), PD_ERR_READ_ONLY, "build: is read-only");
   CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_READ_ONLY, "build: is read-only");
@@ -120,31 +104,15 @@ TEST(a_read_only_flag_keeps_its_default) {
 }
 
 TEST(a_startup_only_flag_is_closed_once_a_command_line_was_parsed) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  pd_flag *flag;
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   CHECK_OK(pd_flag_set_int32(flag, 1, &err));
-  char program[] = "program", word[] = "--threads=2";
-  char *argv[] = {program, word, NULL};
-  int argc = 2;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--threads=2", NULL));
   CHECK_STR(text_of(flag), "1"); /* run time wins over argv */
   CHECK_STATUS(pd_flag_set_int32(flag, 3, &err), PD_ERR_FROZEN,
                "threads: can be set at startup only, and the command line has been parsed");
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(info.frozen);
-  argc = 2;
-  argv[1] = word;
-  CHECK_STATUS(pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_FROZEN,
+  CHECK(flag_info(flag).frozen);
+  CHECK_STATUS(parse_line("--threads=2", NULL), PD_ERR_FROZEN,
                "--threads: can be set at startup only, and the command line has been parsed");
-}
-
-static void end_startup(void) {
-  char program[] = "program", *argv[] = {program, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
 }
 
 static void count_call(pd_flag *flag, void *context) {
@@ -174,21 +142,15 @@ TEST(a_startup_only_flag_accepts_the_value_that_it_has_from_every_source) {
   pd_override number;
   CHECK_OK(pd_override_push(items, 2, NULL, NULL, &number, &err));
   CHECK_OK(pd_override_pop(number, &err));
-  char program[] = "program", word[] = "--threads=16", late[] = "--threads=17";
-  char *argv[] = {program, word, NULL};
-  int argc = 2;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
-  argv[1] = late;
-  argc = 2;
-  CHECK_STATUS(pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_FROZEN,
+  CHECK_OK(parse_line("--threads=16", NULL));
+  CHECK_STATUS(parse_line("--threads=17", NULL), PD_ERR_FROZEN,
                "--threads: can be set at startup only, and the command line has been parsed");
   items[0].text = "17";
   CHECK(pd_batch_set(items, 2, NULL, NULL, &err) == PD_ERR_FROZEN);
   CHECK(pd_flag_set_from_string(flag, "x", &err) == PD_ERR_FROZEN);
   CHECK(calls == 0);
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_DEFAULT); /* the history has one value, as before */
+  CHECK(flag_entry(flag, 1).origin.source ==
+        PD_SOURCE_DEFAULT); /* the history has one value, as before */
 }
 
 TEST(a_startup_only_flag_accepts_the_default_that_it_has_and_no_other) {
@@ -206,10 +168,7 @@ TEST(a_startup_only_flag_accepts_the_default_that_it_has_and_no_other) {
 }
 
 TEST(a_frozen_flag_does_not_accept_the_value_that_it_has) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  pd_flag *flag;
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   end_startup();
   CHECK_OK(pd_flag_set_int32(flag, 0, &err));
   CHECK_OK(pd_flag_freeze(flag, &err));
@@ -237,12 +196,8 @@ TEST(a_startup_only_text_or_list_accepts_the_value_that_it_has) {
 }
 
 TEST(a_refused_value_names_its_source_and_what_was_expected) {
-  pd_flag_def def = definition(PD_TYPE_int32, "batch_size");
-  pd_flag *flag;
-  def.min.i64 = 1;
-  def.max.i64 = 4096;
-  def.default_value.i64 = 32;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "batch_size", def.min.i64 = 1, def.max.i64 = 4096,
+                         def.default_value.i64 = 32);
   pd_assignment item = {.flag = flag, .text = "0"};
   pd_origin origins[] = {{PD_SOURCE_FILE, 12, "flags.conf", 0},
                          {PD_SOURCE_ENVIRONMENT, 0, "FLAGS_batch_size", 0},
@@ -276,20 +231,12 @@ TEST(every_type_says_what_it_expects) {
 }
 
 TEST(one_sided_ranges_are_told_as_such) {
-  pd_flag_def def = definition(PD_TYPE_int64, "low");
-  pd_flag *flag;
-  def.min.i64 = 0;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "low", def.min.i64 = 0);
   CHECK_STATUS(pd_flag_set_int64(flag, -1, &err), PD_ERR_RANGE, "low=-1: expected an integer >= 0");
-  def = definition(PD_TYPE_uint64, "high");
-  def.max.u64 = 7;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_uint64, "high", def.max.u64 = 7);
   CHECK_STATUS(pd_flag_set_uint64(flag, 8, &err), PD_ERR_RANGE,
                "high=8: expected an integer in [0, 7]");
-  def = definition(PD_TYPE_double, "both");
-  def.min.f64 = 0;
-  def.max.f64 = 0.25;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_double, "both", def.min.f64 = 0, def.max.f64 = 0.25);
   CHECK_STATUS(pd_flag_set_double(flag, 0.5, &err), PD_ERR_RANGE,
                "both=0.5: expected a number in [0, 0.25]");
 }
@@ -390,9 +337,7 @@ TEST(a_reset_drops_live_values_too) {
 
 TEST(an_override_hides_live_values_and_run_time_changes_it) {
   pd_flag *flag = level();
-  pd_assignment item = {.flag = flag, .text = "1"};
-  pd_override number;
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  pd_override number = push_override(flag, "1");
   set_live(flag, "2");
   CHECK_STR(text_of(flag), "1");
   CHECK_OK(pd_flag_set_int32(flag, 3, &err));
@@ -403,10 +348,7 @@ TEST(an_override_hides_live_values_and_run_time_changes_it) {
 }
 
 TEST(a_live_assignment_of_no_value_resets_an_optional_flag_below_its_overrides) {
-  pd_flag_def def = definition(PD_TYPE_int32, "limit");
-  pd_flag *flag;
-  def.optional = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "limit", def.optional = true);
   pd_assignment none = {.flag = flag}, item = {.flag = flag, .text = "1"};
   pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
   CHECK_OK(pd_flag_set_int32(flag, 2, &err));
@@ -441,10 +383,7 @@ TEST(a_live_value_waits_for_its_flag_and_comes_back_with_a_snapshot) {
 }
 
 TEST(a_retired_flag_refuses_live_values_as_it_refuses_those_of_run_time) {
-  pd_flag_def def = definition(PD_TYPE_int32, "old");
-  pd_flag *flag;
-  def.retired = "never read";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "old", def.retired = "never read");
   pd_assignment item = {.flag = flag, .text = "1"};
   pd_origin origin = {PD_SOURCE_LIVE, 0, "pid 4312", 0};
   CHECK_STATUS(pd_batch_set(&item, 1, &origin, NULL, &err), PD_ERR_READ_ONLY,

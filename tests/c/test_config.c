@@ -4,14 +4,10 @@ static pd_flag *count, *name, *dry_run, *items;
 static pd_error_list *errors;
 
 static void start(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100);
   name = define_flag(PD_TYPE_string, "name");
   dry_run = define_flag(PD_TYPE_bool, "dry-run");
-  def = definition(PD_TYPE_string, "items");
-  def.list = PD_TYPE_int32;
-  CHECK_OK(pd_flag_register(&def, &items, &err));
+  items = DEFINE(PD_TYPE_string, "items", def.list = PD_TYPE_int32);
   errors = pd_error_list_new();
 }
 
@@ -38,20 +34,11 @@ static pd_status apply(const char *key, const char *text, bool allow_pending) {
   return status;
 }
 
-static pd_origin origin_of(pd_flag *flag) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  return entry.origin;
-}
+static pd_origin origin_of(pd_flag *flag) { return flag_entry(flag, 0).origin; }
 
-static pd_status parse(const char *word, pd_config *config) {
-  char copy[64];
-  char *argv[] = {"program", copy, NULL};
-  int argc = word ? 2 : 1;
-  snprintf(copy, sizeof copy, "%s", word ? word : "");
-  if (!word) argv[1] = NULL;
+static pd_status parse(const char *words, pd_config *config) {
   pd_parse_options options = {.size = sizeof options, .config = config, .errors = errors};
-  return pd_parse_argv(&argc, argv, &options, &err);
+  return parse_line(words, &options);
 }
 
 TEST(settings_give_flags_their_values_with_file_line_and_column) {
@@ -107,10 +94,7 @@ TEST(while_new_settings_are_applied_readers_see_no_value_in_between) {
       .size = sizeof access, .load = load_last, .store = store_and_note};
   static int32_t variable;
   start();
-  pd_flag_def def = definition(PD_TYPE_int32, "watched");
-  def.cell = &variable;
-  def.access = &access;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "watched", def.cell = &variable, def.access = &access);
   CHECK_OK(apply("watched", "5", false));
   shows = 0;
   CHECK_OK(apply("watched", "6", false));
@@ -171,9 +155,7 @@ TEST(a_setting_for_an_unknown_name_waits_where_that_is_allowed) {
   CHECK_OK(apply("later", "6", true));
   pd_flag *later = define_flag(PD_TYPE_int32, "later");
   CHECK_STR(text_of(later), "6");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(later, 1, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
+  CHECK(flag_entry(later, 1).origin.source == PD_SOURCE_DEFAULT);
 }
 
 TEST(new_settings_drop_what_waited_of_the_old) {
@@ -211,13 +193,9 @@ TEST(a_closed_flag_keeps_its_setting_but_takes_no_other_one) {
 
 TEST(a_startup_only_flag_that_its_file_leaves_out_is_named_with_its_old_place) {
   start();
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   CHECK_OK(apply("threads", "4", false));
-  char first[] = "program", *argv[] = {first, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  end_startup();
   CHECK_STATUS(apply("name", "x", false), PD_ERR_FROZEN,
                "--threads: can be set at startup only, and the file no longer gives its value "
                "(conf.toml:12:8)");
@@ -288,10 +266,7 @@ TEST(one_error_of_a_file_is_enough_to_refuse_all_settings) {
 
 TEST(lists_are_for_list_flags_and_their_items_are_typed_strictly) {
   start();
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  pd_flag *names;
-  CHECK_OK(pd_flag_register(&def, &names, &err));
+  DEFINE(PD_TYPE_string, "names", def.list = PD_TYPE_string);
   static const struct {
     const char *key, *text;
     uint32_t literal;

@@ -14,14 +14,9 @@ static bool is_even(const pd_flag_entry *const *entries, void *context, char *wh
 }
 
 static void start(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  def.validate = is_even;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100, def.validate = is_even);
   name = define_flag(PD_TYPE_string, "name");
-  def = definition(PD_TYPE_int32, "threads");
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &threads, &err));
+  threads = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   errors = pd_error_list_new();
 }
 
@@ -49,19 +44,7 @@ static pd_status check(const char *key, const char *text) {
   return give(pd_config_check, PD_SOURCE_FLEET, key, text);
 }
 
-static pd_status parse(const char *token) {
-  char copy[64], *argv[] = {copy, copy, NULL};
-  int argc = token ? 2 : 1;
-  snprintf(copy, sizeof copy, "%s", token ? token : "");
-  if (!token) argv[1] = NULL;
-  return pd_parse_argv(&argc, argv, NULL, &err);
-}
-
-static pd_origin origin_of(pd_flag *flag) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  return entry.origin;
-}
+static pd_origin origin_of(pd_flag *flag) { return flag_entry(flag, 0).origin; }
 
 TEST(a_configuration_is_of_files_or_of_the_fleet) {
   pd_config *config = NULL;
@@ -85,7 +68,7 @@ TEST(a_value_of_the_fleet_has_its_address_and_revision_whatever_source_it_says) 
 TEST(a_command_line_does_not_lower_the_fleet_and_run_time_stands_above_it) {
   start();
   CHECK_OK(apply("count", "4"));
-  CHECK_OK(parse("--count=6"));
+  CHECK_OK(parse_line("--count=6", NULL));
   CHECK_STR(text_of(count), "4");
   CHECK_OK(pd_flag_set_int32(count, 8, &err));
   CHECK_OK(apply("count", "10"));
@@ -129,7 +112,7 @@ TEST(after_startup_a_startup_only_flag_keeps_its_value_of_the_fleet) {
   start();
   CHECK(!pd_startup_over());
   CHECK_OK(apply("threads", "4"));
-  CHECK_OK(parse(NULL));
+  end_startup();
   CHECK(pd_startup_over());
   CHECK_OK(apply("threads", "4"));
   CHECK_STATUS(apply("threads", "5"), PD_ERR_FROZEN,
@@ -183,7 +166,7 @@ TEST(a_check_that_passes_asks_the_validators_and_changes_nothing) {
 TEST(a_check_names_what_is_closed) {
   start();
   CHECK_OK(apply("threads", "4"));
-  CHECK_OK(parse(NULL));
+  end_startup();
   CHECK_OK(check("threads", "4"));
   CHECK_STATUS(check("threads", "5"), PD_ERR_FROZEN,
                "dir:///mnt/job42 revision 12: threads: can be set at startup only, and the command "

@@ -14,19 +14,8 @@ static pd_flag_def import_at(pd_type type, const char *name, uint32_t line) {
   return def;
 }
 
-static pd_flag *accept(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
 static void refuse(const pd_flag_def *def, const char *message) {
   CHECK_STATUS(pd_flag_register(def, NULL, &err), PD_ERR_CONFLICT, message);
-}
-
-static bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
 }
 
 /* ---- Places ---- */
@@ -44,7 +33,7 @@ TEST(a_conflict_shows_of_each_place_what_is_known) {
                 {"b.c", 3, "libb.so", "bool at b.c:3 in libb.so"}};
   char message[256];
   pd_flag_def def = at_place(PD_TYPE_int32, "n", NULL, 0);
-  accept(&def);
+  register_flag(&def);
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     def = at_place(PD_TYPE_bool, "n", places[i].file, places[i].line);
     def.module = places[i].module;
@@ -74,9 +63,9 @@ static void differ(const pd_flag_def *other, const char *differences) {
 
 TEST(text_that_is_empty_is_as_none) {
   pd_flag_def def = at_place(PD_TYPE_string, "n", "a.c", 3);
-  pd_flag *flag = accept(&def);
+  pd_flag *flag = register_flag(&def);
   def.help = def.category = def.metavar = "";
-  CHECK(accept(&def) == flag);
+  CHECK(register_flag(&def) == flag);
   def.help = "more";
   differ(&def, "help 'more', not none");
 }
@@ -85,7 +74,7 @@ TEST(text_that_the_second_definition_lacks_is_none) {
   pd_flag_def def = at_place(PD_TYPE_string, "n", "a.c", 3);
   def.category = "";
   def.help = "more";
-  accept(&def);
+  register_flag(&def);
   def.help = NULL;
   def.category = "Tuning";
   differ(&def, "category 'Tuning', not none; help none, not 'more'");
@@ -95,14 +84,14 @@ TEST(a_default_is_not_shown_if_one_of_both_is_secret) {
   pd_flag_def def = at_place(PD_TYPE_string, "n", "a.c", 3), other = def;
   def.default_value.str = "one";
   other.default_value.str = "two";
-  accept(&def);
+  register_flag(&def);
   differ(&other, "default 'two', not 'one'");
   other.sensitive = true;
   differ(&other, "another default; sensitive");
   def.name = other.name = "m";
   def.sensitive = true;
   other.sensitive = false;
-  accept(&def);
+  register_flag(&def);
   CHECK(pd_flag_register(&other, NULL, &err) == PD_ERR_CONFLICT);
   CHECK(strstr(err.message, ": another default; not sensitive"));
 }
@@ -111,7 +100,7 @@ TEST(each_bound_of_a_range_counts) {
   pd_flag_def def = at_place(PD_TYPE_int32, "n", "a.c", 3), other;
   def.min.i64 = 0;
   def.max.i64 = 9;
-  accept(&def);
+  register_flag(&def);
   other = def;
   other.min.i64 = -1;
   differ(&other, "range [-1, 9], not [0, 9]");
@@ -119,15 +108,15 @@ TEST(each_bound_of_a_range_counts) {
   other.max.i64 = 8;
   differ(&other, "range [0, 8], not [0, 9]");
   pd_flag_def text = at_place(PD_TYPE_string, "t", "a.c", 3);
-  pd_flag *flag = accept(&text);
+  pd_flag *flag = register_flag(&text);
   text.max.i64 = 5; /* strings have none */
-  CHECK(accept(&text) == flag);
+  CHECK(register_flag(&text) == flag);
 }
 
 TEST(the_type_of_the_items_counts) {
   pd_flag_def def = at_place(PD_TYPE_string, "n", "a.c", 3), other = def;
   def.list = PD_TYPE_int32;
-  accept(&def);
+  register_flag(&def);
   differ(&other, "list items none, not int32");
   other.list = PD_TYPE_string;
   differ(&other, "list items string, not int32");
@@ -135,9 +124,9 @@ TEST(the_type_of_the_items_counts) {
 
 TEST(definitions_of_other_lines_of_one_file_may_be_the_same) {
   pd_flag_def def = at_place(PD_TYPE_int32, "n", "one/a.c", 3), other = def;
-  pd_flag *flag = accept(&def);
+  pd_flag *flag = register_flag(&def);
   other.file = "two/a.c";
-  CHECK(accept(&other) == flag);
+  CHECK(register_flag(&other) == flag);
   other.file = "two/b.c";
   refuse(&other, "'n' is already defined, int32 at one/a.c:3; refused: int32 at two/b.c:3");
   other.default_value.i64 = 5; /* the places say enough */
@@ -223,9 +212,8 @@ TEST(a_record_may_have_many_definitions) {
   }
   CHECK_OK(join_count(all, 60));
   for (int i = 0; i < 60; i++) {
-    pd_flag *flag;
     int32_t value = -1;
-    CHECK_OK(pd_flag_find(names[i], &flag, &err));
+    pd_flag *flag = find_flag(names[i]);
     CHECK_OK(pd_flag_get_int32(flag, &value, &err));
     CHECK(value == i);
   }
@@ -247,7 +235,7 @@ TEST(a_bool_conflicts_with_each_form_of_its_negation) {
     refuse(&flag, messages[i > 0]);
     CHECK_OK(pd_flag_unregister(other, &err));
   }
-  accept(&flag);
+  register_flag(&flag);
   static const char *const reversed[] = {PAIR_OF("nox", "x") "bool; refused: int32",
                                          PAIR_OF("no_x", "x") "bool; refused: int32",
                                          PAIR_OF("no-x", "x") "bool; refused: int32"};
@@ -260,11 +248,11 @@ TEST(a_bool_conflicts_with_each_form_of_its_negation) {
 TEST(aliases_are_negations_too) {
   pd_flag_def flag = definition(PD_TYPE_bool, "x"), other = definition(PD_TYPE_int32, "other");
   flag.aliases = "y";
-  accept(&flag);
+  register_flag(&flag);
   other.aliases = "noy";
   refuse(&other, PAIR_OF("noy", "y") "bool; refused: int32");
   other.aliases = "noz";
-  accept(&other);
+  register_flag(&other);
   flag = definition(PD_TYPE_bool, "more");
   flag.old_names = "z";
   refuse(&flag, PAIR_OF("noz", "z") "int32; refused: bool");
@@ -300,7 +288,7 @@ TEST(a_bool_whose_name_begins_with_no_has_a_negation_too) {
 TEST(a_name_whose_flag_has_left_is_no_negation) {
   pd_flag_def flag = definition(PD_TYPE_bool, "x");
   flag.aliases = "y";
-  CHECK_OK(pd_flag_unregister(accept(&flag), &err));
+  CHECK_OK(pd_flag_unregister(register_flag(&flag), &err));
   define_flag(PD_TYPE_int32, "nox");
   define_flag(PD_TYPE_int32, "noy");
   refuse(&flag, PAIR_OF("nox", "x") "int32; refused: bool");
@@ -309,7 +297,7 @@ TEST(a_name_whose_flag_has_left_is_no_negation) {
 TEST(what_is_replaced_is_no_negation) {
   pd_flag_def flag = definition(PD_TYPE_int32, "x");
   flag.aliases = "noy|y";
-  accept(&flag);
+  register_flag(&flag);
   flag.type = PD_TYPE_bool;
   flag.default_value.b = false;
   flag.aliases = "y"; /* whose negation is the alias that goes */
@@ -335,7 +323,7 @@ TEST(an_import_that_waits_says_which_type_the_flag_has) {
   def = at_place(PD_TYPE_int32, "n", "b.c", 5);
   def.aliases = "m";
   def.default_value.i64 = 7;
-  accept(&def);
+  register_flag(&def);
   CHECK(cell == 7 && alias_cell == 7);
 }
 
@@ -353,7 +341,7 @@ TEST(an_import_in_the_record_of_the_definition_has_its_type) {
 TEST(a_definition_that_is_replaced_does_not_say_which_type_an_import_has) {
   static int32_t cell = 1;
   pd_flag_def def = definition(PD_TYPE_int32, "n"), import = import_at(PD_TYPE_int32, "n", 3);
-  accept(&def);
+  register_flag(&def);
   import.cell = &cell;
   CHECK_OK(JOIN(&import));
   CHECK(cell == 0);
@@ -394,7 +382,7 @@ TEST(a_negation_is_refused_also_if_an_import_waits_for_it) {
 
 TEST(a_conflict_of_an_alias_shows_no_differences) {
   pd_flag_def def = at_place(PD_TYPE_int32, "n", "a.c", 3);
-  accept(&def);
+  register_flag(&def);
   def.name = "m";
   def.aliases = "n";
   def.help = "Another one";
@@ -407,7 +395,7 @@ TEST(a_scoped_flag_may_be_imported_without_a_variable) {
   pd_flag_def def = at_place(PD_TYPE_int32, "n", "a.c", 3),
               import = import_at(PD_TYPE_int64, "n", 4);
   def.scoped = true;
-  accept(&def);
+  register_flag(&def);
   import.cell = &cell;
   CHECK(JOIN(&import) == PD_ERR_TYPE);
   CHECK(strstr(join_error(0), "'n' is int32 at a.c:3"));

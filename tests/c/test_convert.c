@@ -21,14 +21,8 @@ static bool lower(const char *text, void *context, pd_writer write, void *out, c
 }
 
 static pd_flag *define(const char *name, const char *choices, int *calls) {
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  pd_flag *flag = NULL;
-  def.default_value.str = "fast";
-  def.convert = lower;
-  def.context = calls;
-  def.choices = choices;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(PD_TYPE_string, name, def.default_value.str = "fast", def.convert = lower,
+                def.context = calls, def.choices = choices);
 }
 
 static const char *read_text(const pd_flag *flag) {
@@ -53,13 +47,10 @@ TEST(texts_are_stored_in_their_canonical_form_and_choices_are_checked_then) {
 }
 
 TEST(all_errors_of_a_command_line_are_reported_together) {
-  char words[][16] = {"program", "--other=1", "--nope", "--other=X"};
-  char *argv[] = {words[0], words[1], words[2], words[3], NULL};
-  int argc = 4;
   pd_flag *flag = define("other", NULL, NULL);
   pd_error_list *errors = pd_error_list_new();
   pd_parse_options options = {.size = sizeof options, .errors = errors};
-  CHECK(pd_parse_argv(&argc, argv, &options, &err) == PD_ERR_UNDEFINED);
+  CHECK(parse_line("--other=1 --nope --other=X", &options) == PD_ERR_UNDEFINED);
   CHECK(pd_error_list_count(errors) == 2);
   CHECK(!strcmp(pd_error_list_at(errors, 1)->message, "--other=1: expected letters, not 1"));
   pd_error_list_free(errors);
@@ -131,12 +122,11 @@ TEST(only_strings_have_converters_and_only_lists_grow) {
 
 TEST(an_optional_flag_has_no_value_until_one_is_given) {
   pd_flag_def def = definition(PD_TYPE_int32, "count");
-  pd_flag *flag = NULL;
   pd_override number;
   def.optional = true;
   def.min.i64 = 1;
   def.default_value.i64 = -1; /* stands for none: outside of the range */
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   const uint8_t *state = pd_flag_get_state(flag);
   int32_t value = 0;
   CHECK(*state == (PD_TYPE_int32 | PD_STATE_UNSET));
@@ -155,25 +145,11 @@ TEST(an_optional_flag_has_no_value_until_one_is_given) {
 
 /* ---- What happens meanwhile ---- */
 
-static void end_startup(void) {
-  char *argv[] = {(char[]){"program"}, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
-}
-
-static pd_source source_of(const pd_flag *flag) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  return info.source;
-}
+static pd_source source_of(const pd_flag *flag) { return flag_info(flag).source; }
 
 TEST(a_startup_only_flag_accepts_what_is_converted_to_the_value_that_it_has) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
-  def.default_value.str = "fast";
-  def.convert = lower;
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.default_value.str = "fast",
+                         def.convert = lower, def.startup_only = true);
   end_startup();
   CHECK_OK(pd_flag_set_from_string(flag, "FAST", &err));
   CHECK(source_of(flag) == PD_SOURCE_DEFAULT);
@@ -183,13 +159,9 @@ TEST(a_startup_only_flag_accepts_what_is_converted_to_the_value_that_it_has) {
 }
 
 TEST(what_waited_for_a_startup_only_flag_is_converted_when_it_is_defined) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
-  def.convert = lower;
-  def.startup_only = true;
   CHECK_OK(pd_pending_set("mode", "BEST", NULL, &err));
   end_startup();
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = lower, def.startup_only = true);
   CHECK_STR(read_text(flag), "best");
 }
 
@@ -202,11 +174,10 @@ static bool refuse_with_context(const char *text, void *context, pd_writer write
 
 TEST(a_reason_that_contains_a_secret_is_not_shown) {
   pd_flag_def def = definition(PD_TYPE_string, "key");
-  pd_flag *flag;
   def.sensitive = true;
   def.convert = refuse_with_context;
   def.context = (char[]){"expected no hunter2"};
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STATUS(pd_flag_set_string(flag, "hunter2", &err), PD_ERR_VALUE,
                "key=<redacted>: is not a value of the flag");
   CHECK_STATUS(pd_flag_set_string(flag, "hunter3", &err), PD_ERR_VALUE,
@@ -230,10 +201,7 @@ static bool set_again(const char *text, void *flag, pd_writer write, void *out, 
 
 TEST(a_circle_of_converters_ends_with_an_error) {
   static pd_flag *flag;
-  pd_flag_def def = definition(PD_TYPE_string, "circle");
-  def.convert = set_again;
-  def.context = &flag;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "circle", def.convert = set_again, def.context = &flag);
   CHECK(pd_flag_set_string(flag, "x", NULL) == PD_ERR_VALUE);
   CHECK(depth == 32 && err.status == PD_ERR_VALUE);
 }
@@ -261,21 +229,15 @@ static bool replace_definition(const char *text, void *context, pd_writer write,
 
 TEST(the_converter_of_a_definition_that_came_meanwhile_is_called) {
   static int once;
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
-  def.convert = replace_definition;
-  def.context = &once;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag =
+      DEFINE(PD_TYPE_string, "mode", def.convert = replace_definition, def.context = &once);
   CHECK_OK(pd_flag_set_string(flag, "own", &err));
   CHECK_STR(read_text(flag), "other");
   CHECK(replaced == 1);
 }
 
 TEST(definitions_that_come_all_the_time_while_values_are_converted_are_an_error) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
-  def.convert = replace_definition;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = replace_definition);
   pd_assignment item = {.flag = flag, .text = "own"};
   pd_error own;
   CHECK(pd_batch_set(&item, 1, NULL, NULL, &own) == PD_ERR_REFUSED);
@@ -295,11 +257,7 @@ static bool end_startup_once(const pd_flag_entry *const *entries, void *context,
 
 TEST(a_reset_is_refused_when_startup_ends_meanwhile_also_with_a_converter) {
   static bool ended;
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
-  def.convert = lower;
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = lower, def.startup_only = true);
   CHECK_OK(pd_flag_set_string(flag, "fast", &err));
   CHECK_OK(pd_validator_add(&flag, 1, end_startup_once, &ended, NULL, NULL, &err));
   pd_error own;
@@ -309,17 +267,15 @@ TEST(a_reset_is_refused_when_startup_ends_meanwhile_also_with_a_converter) {
 
 TEST(a_converter_that_gives_no_reason_refuses_all_the_same) {
   pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
   def.convert = refuse_with_context;
   def.context = (char[]){""};
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STATUS(pd_flag_set_string(flag, "x", &err), PD_ERR_VALUE,
                "mode=x: is not a value of the flag");
 }
 
 TEST(a_scope_after_startup_has_no_value_of_a_flag_that_keeps_its_own) {
   pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag_entry entry = {.size = sizeof entry};
   pd_scope scope;
   def.default_value.str = "fast";
   def.convert = lower;
@@ -328,7 +284,6 @@ TEST(a_scope_after_startup_has_no_value_of_a_flag_that_keeps_its_own) {
   CHECK_OK(pd_flag_register(&def, &item.flag, &err));
   end_startup();
   CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err));
-  CHECK_OK(pd_flag_get_entry(item.flag, 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
+  CHECK(flag_entry(item.flag, 0).origin.source == PD_SOURCE_DEFAULT);
   CHECK_OK(pd_scope_pop(scope, &err));
 }

@@ -2,12 +2,7 @@
 #include "tokens.h"
 
 static pd_flag *define_count(pd_type type, const char *name, const char *aliases) {
-  pd_flag_def def = definition(type, name);
-  pd_flag *flag;
-  def.count = true;
-  def.aliases = aliases;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(type, name, def.count = true, def.aliases = aliases);
 }
 
 TEST(each_use_of_a_flag_that_counts_adds_one) {
@@ -56,11 +51,10 @@ TEST(only_integers_count_and_only_lists_merge) {
 
 TEST(what_a_program_sets_is_whole_whatever_its_source) {
   pd_flag_def def = definition(PD_TYPE_string, "names");
-  pd_flag *flag;
   pd_origin file = {.source = PD_SOURCE_FILE}, argv = {.source = PD_SOURCE_ARGV};
   def.list = PD_TYPE_string;
   def.merge = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_batch_set(&(pd_assignment){flag, "a", 0, {0}}, 1, &file, NULL, &err));
   CHECK_OK(pd_batch_set(&(pd_assignment){flag, "a,b", 0, {0}}, 1, &argv, NULL, &err));
   CHECK_STR(text_of(flag), "a,b");
@@ -72,13 +66,9 @@ TEST(what_a_program_sets_is_whole_whatever_its_source) {
 }
 
 TEST(a_list_adds_to_what_files_give) {
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  pd_flag *flag;
   pd_config *config;
-  def.list = PD_TYPE_string;
-  def.merge = true;
-  def.default_value.str = "default";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "names", def.list = PD_TYPE_string, def.merge = true,
+                         def.default_value.str = "default");
   CHECK_OK(pd_config_new(PD_SOURCE_FILE, &config, &err));
   CHECK_OK(pd_config_add(config, "names", "a,b", PD_TYPE_string, NULL, &err));
   CHECK_OK(parse("--names=c", NULL, (pd_parse_options){.config = config}));

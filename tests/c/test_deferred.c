@@ -2,18 +2,11 @@
  * Also built with (tsan): -fsanitize=thread $LIBRARY
  * Also built with (asan): -fsanitize=address,undefined $LIBRARY
  */
-#include <sys/wait.h>
 
 #include "plugged.h"
 
 static pd_flag *outer, *seen, *in_destructor;
 static int asked, notified, told;
-
-static int64_t value_of(const pd_flag *flag) {
-  int64_t value;
-  CHECK_OK(pd_flag_get_int64(flag, &value, &err));
-  return value;
-}
 
 static void notice(pd_flag *flag, void *context) {
   notified += flag && !context;
@@ -138,9 +131,7 @@ TEST(a_value_waits_for_a_deferred_validator_until_the_end_of_the_load) {
   wait_for_acting("7");
   load_module("acting");
   CHECK(asked == 1 && value_of(find_flag("acting")) == 7 && told == 0);
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(find_flag("acting"), 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_ARGV);
+  CHECK(flag_entry(find_flag("acting"), 0).origin.source == PD_SOURCE_ARGV);
 }
 
 TEST(a_variable_waits_for_a_deferred_validator_until_the_end_of_the_load) {
@@ -150,19 +141,13 @@ TEST(a_variable_waits_for_a_deferred_validator_until_the_end_of_the_load) {
   CHECK_OK(pd_environment_enable("DEFERRED_", NULL, &err));
   load_module("acting");
   CHECK(asked == 1 && value_of(find_flag("acting")) == 7 && told == 0);
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(find_flag("acting"), 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_ENVIRONMENT);
+  CHECK(flag_entry(find_flag("acting"), 0).origin.source == PD_SOURCE_ENVIRONMENT);
 }
 
 TEST(a_use_without_a_value_that_waits_for_a_deferred_validator_is_an_error_of_the_load) {
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
-  char program[] = "program", use[] = "--acting", next[] = "7";
-  char *argv[] = {program, use, next, NULL};
-  int argc = 3;
   start_test();
   validate_acting();
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(parse_pending("--acting 7"));
   CHECK_STATUS(pd_module_load(plugin_path("acting"), NULL, NULL, &err), PD_ERR_ARGV,
                "--acting: the value is missing, expected a 64-bit integer; before the flag is "
                "defined, only --acting=7 is understood");
@@ -279,8 +264,7 @@ TEST(a_child_of_fork_settles_what_was_put_off) {
     bool done = pd_deferred_run(NULL, NULL) == PD_OK && value_of(find_flag("acting")) == 7;
     _exit(done ? 0 : 1);
   }
-  int ended = -1;
-  CHECK(waitpid(child, &ended, 0) == child && ended == 0);
+  check_child(child);
 }
 
 TEST(a_plain_validator_is_asked_within_the_constructor_that_sets) {

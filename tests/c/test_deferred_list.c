@@ -126,10 +126,7 @@ static bool convert(const char *text, void *context, pd_writer write, void *out,
 }
 
 TEST(a_flag_with_a_converter_has_to_wait_while_it_is_defined) {
-  pd_flag_def def = definition(PD_TYPE_string, "mode");
-  pd_flag *flag;
-  def.convert = convert;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "mode", def.convert = convert);
   CHECK(has_to_wait(flag));
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(!has_to_wait(flag));

@@ -10,13 +10,6 @@ static pd_flag_def at_line(pd_type type, const char *name, uint32_t line) {
   return def;
 }
 
-static pd_flag *accept(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  CHECK(flag);
-  return flag;
-}
-
 static void refuse(const pd_flag_def *def, pd_status status, const char *message) {
   pd_flag *const none = (pd_flag *)(uintptr_t)1;
   pd_flag *flag = none;
@@ -46,17 +39,16 @@ TEST(a_definition_of_a_later_version_is_read_as_far_as_it_is_known) {
   CHECK(later.known.size == sizeof later && later.more == 0);
   later.known.name = "later";
   later.more = 7;
-  CHECK_STR(text_of(accept(&later.known)), "0");
+  CHECK_STR(text_of(register_flag(&later.known)), "0");
 }
 
 TEST(a_definition_of_the_first_version_lacks_the_attributes_that_came_later) {
   pd_flag_def def = definition(PD_TYPE_string, "earlier");
-  pd_flag_info info = {.size = sizeof info};
   def.unit = def.retired = "behind the end";
   def.required = true;
   def.size = (uint32_t)offsetof(pd_flag_def, validate);
   CHECK(sizeof(void *) != 8 || def.size == 104);
-  CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
+  pd_flag_info info = flag_info(register_flag(&def));
   CHECK_STR(info.unit, "");
   CHECK_STR(info.retired, "");
   CHECK(!info.required);
@@ -89,9 +81,8 @@ TEST(every_attribute_comes_back_in_the_info) {
   def.default_value.i64 = 3;
   def.min.i64 = 1;
   def.max.i64 = 9;
-  pd_flag *flag = accept(&def);
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag *flag = register_flag(&def);
+  pd_flag_info info = flag_info(flag);
   CHECK(info.type == PD_TYPE_int32 && info.source == PD_SOURCE_DEFAULT && info.line == 12);
   CHECK(info.hidden && !info.read_only && info.startup_only && !info.frozen);
   CHECK_STR(info.name, "level");
@@ -106,25 +97,17 @@ TEST(every_attribute_comes_back_in_the_info) {
 }
 
 TEST(every_attribute_of_a_list_and_of_a_unit_comes_back_in_the_info) {
-  pd_flag_info info = {.size = sizeof info};
-  pd_flag_def def = definition(PD_TYPE_string, "keys");
-  def.list = PD_TYPE_double;
-  def.sensitive = def.experimental = def.required = def.runtime = true;
-  def.per_process = true;
-  def.deprecated = "use locks";
-  pd_flag *keys = accept(&def);
-  CHECK_OK(pd_flag_get_info(keys, &info, &err));
+  pd_flag *keys = DEFINE(PD_TYPE_string, "keys", def.list = PD_TYPE_double,
+                         def.sensitive = def.experimental = def.required = def.runtime = true,
+                         def.per_process = true, def.deprecated = "use locks");
+  pd_flag_info info = flag_info(keys);
   CHECK(info.list == PD_TYPE_double && info.sensitive && info.experimental && info.required);
   CHECK(info.runtime && !info.unsafe && info.per_process);
   CHECK_STR(info.deprecated, "use locks");
   CHECK(*pd_flag_get_state(keys) == (PD_TYPE_string | PD_TYPE_double << 4));
-  def = definition(PD_TYPE_int64, "wait");
-  def.unit = "seconds";
-  def.unsafe = true;
-  def.retired = "never read";
-  def.old_names = "pause|delay";
-  pd_flag *wait = accept(&def);
-  CHECK_OK(pd_flag_get_info(wait, &info, &err));
+  pd_flag *wait = DEFINE(PD_TYPE_int64, "wait", def.unit = "seconds", def.unsafe = true,
+                         def.retired = "never read", def.old_names = "pause|delay");
+  info = flag_info(wait);
   CHECK(!info.list && !info.sensitive && !info.experimental && !info.required);
   CHECK(!info.runtime && info.unsafe && !info.per_process);
   CHECK_STR(info.unit, "seconds");
@@ -134,8 +117,7 @@ TEST(every_attribute_of_a_list_and_of_a_unit_comes_back_in_the_info) {
 }
 
 TEST(what_a_definition_leaves_out_is_empty_text_in_the_info) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(define_flag(PD_TYPE_bool, "bare"), &info, &err));
+  pd_flag_info info = flag_info(define_flag(PD_TYPE_bool, "bare"));
   CHECK_STR(info.help, "");
   CHECK_STR(info.file, "");
   CHECK_STR(info.category, "");
@@ -150,23 +132,19 @@ TEST(what_a_definition_leaves_out_is_empty_text_in_the_info) {
 
 TEST(a_cell_tells_the_module_that_it_is_in) {
   static bool cell;
-  pd_flag_def def = definition(PD_TYPE_bool, "here");
-  def.cell = &cell;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
-  CHECK(strstr(info.module, "/program"));
+  CHECK(strstr(flag_info(DEFINE(PD_TYPE_bool, "here", def.cell = &cell)).module, "/program"));
 }
 
 TEST(the_same_definition_again_is_the_same_flag_with_one_more_cell) {
   static int32_t first, second;
   pd_flag_def def = at_line(PD_TYPE_int32, "shared", 5);
   def.cell = &first;
-  pd_flag *flag = accept(&def);
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_flag_set_int32(flag, 7, &err));
   def.cell = &second;
   def.file = "/elsewhere/alpha.c"; /* the same name, another directory */
   def.line = 6;
-  CHECK(accept(&def) == flag);
+  CHECK(register_flag(&def) == flag);
   CHECK(first == 7 && second == 7);
   CHECK_OK(pd_flag_set_int32(flag, 8, &err));
   CHECK(first == 8 && second == 8);
@@ -176,24 +154,19 @@ TEST(a_cell_that_is_registered_again_counts_once) {
   static int32_t cell;
   pd_flag_def def = at_line(PD_TYPE_int32, "again", 5);
   def.cell = &cell;
-  for (int i = 0; i < 3; i++) accept(&def);
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(accept(&def), &info, &err));
-  CHECK(info.cells == 1);
+  for (int i = 0; i < 3; i++) register_flag(&def);
+  CHECK(flag_info(register_flag(&def)).cells == 1);
 }
 
 TEST(a_new_cell_has_the_value_at_once) {
   static const char *cell = "?";
-  pd_flag_def def = definition(PD_TYPE_string, "s");
-  def.default_value.str = "default";
-  def.cell = &cell;
-  accept(&def);
+  DEFINE(PD_TYPE_string, "s", def.default_value.str = "default", def.cell = &cell);
   CHECK_STR(cell, "default");
 }
 
 TEST(another_definition_of_the_name_is_a_conflict_that_names_both_places) {
   pd_flag_def def = at_line(PD_TYPE_int32, "port", 3), other = def;
-  accept(&def);
+  register_flag(&def);
   other.file = "src/beta.c";
   other.line = 9;
   other.module = "libbeta.so";
@@ -210,7 +183,7 @@ TEST(definitions_that_differ_in_any_part_of_their_meaning_conflict) {
   def.help = "help";
   def.choices = "0|1";
   def.aliases = "m";
-  accept(&def);
+  register_flag(&def);
   pd_flag_def others[7];
   for (int i = 0; i < 7; i++) others[i] = def;
   others[0].type = PD_TYPE_int64;
@@ -222,13 +195,13 @@ TEST(definitions_that_differ_in_any_part_of_their_meaning_conflict) {
   others[6].name = "N-";
   others[6].aliases = "m";
   for (int i = 0; i < 7; i++) CHECK(pd_flag_register(&others[i], NULL, NULL) == PD_ERR_CONFLICT);
-  accept(&def);
+  register_flag(&def);
 }
 
 TEST(a_refused_definition_leaves_its_cell_and_the_flag_alone) {
   static int32_t cell = 42;
   pd_flag_def def = at_line(PD_TYPE_int32, "port", 3), other = definition(PD_TYPE_int32, "port");
-  pd_flag *flag = accept(&def);
+  pd_flag *flag = register_flag(&def);
   other.cell = &cell;
   CHECK(pd_flag_register(&other, NULL, NULL) == PD_ERR_CONFLICT);
   CHECK_OK(pd_flag_set_int32(flag, 8080, &err));
@@ -238,19 +211,17 @@ TEST(a_refused_definition_leaves_its_cell_and_the_flag_alone) {
 TEST(an_alias_finds_and_sets_the_flag) {
   pd_flag_def def = definition(PD_TYPE_int32, "level");
   def.aliases = "lvl|old-level";
-  pd_flag *flag = accept(&def), *found;
-  CHECK_OK(pd_flag_find("lvl", &found, &err));
-  CHECK(found == flag);
-  CHECK_OK(pd_flag_find("old_level", &found, &err));
-  CHECK(found == flag);
-  accept(&def);
+  pd_flag *flag = register_flag(&def);
+  CHECK(find_flag("lvl") == flag);
+  CHECK(find_flag("old_level") == flag);
+  register_flag(&def);
 }
 
 TEST(an_alias_that_is_taken_is_a_conflict_and_takes_nothing) {
   pd_flag_def def = at_line(PD_TYPE_int32, "level", 3), other = at_line(PD_TYPE_bool, "other", 7);
   pd_flag *found;
   def.aliases = "lvl";
-  accept(&def);
+  register_flag(&def);
   other.aliases = "free|lvl";
   refuse(&other, PD_ERR_CONFLICT,
          "'lvl' is already an alias of 'level', int32 at src/alpha.c:3 in libalpha.so; refused: as "
@@ -285,7 +256,7 @@ TEST(a_conflict_of_definitions_in_one_place_tells_how_they_differ) {
   pd_flag_def def = at_line(PD_TYPE_int32, "n", 3);
   def.default_value.i64 = 5;
   def.help = "How many";
-  accept(&def);
+  register_flag(&def);
   pd_flag_def other = def;
   other.default_value.i64 = 6;
   differs(&other, ": default 6, not 5");
@@ -326,7 +297,7 @@ TEST(a_conflict_of_definitions_in_one_place_tells_how_they_differ) {
 
 TEST(a_second_definition_that_differs_in_any_attribute_is_refused_and_names_it) {
   pd_flag_def def = at_line(PD_TYPE_int32, "n", 3), other;
-  accept(&def);
+  register_flag(&def);
   PD_MARK_MAP(DIFFERS_IN_MARK)
   PD_TEXT_MAP(DIFFERS_IN_TEXT)
   other = def;
@@ -334,7 +305,7 @@ TEST(a_second_definition_that_differs_in_any_attribute_is_refused_and_names_it) 
   differs(&other, ": unit 'bytes', not none");
   def = at_line(PD_TYPE_int32, "m", 3);
   def.hidden = true;
-  accept(&def);
+  register_flag(&def);
   def.hidden = false;
   CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_CONFLICT);
   CHECK(strstr(err.message, ": not hidden"));
@@ -342,7 +313,7 @@ TEST(a_second_definition_that_differs_in_any_attribute_is_refused_and_names_it) 
 
 TEST(two_spellings_of_a_name_in_one_place_conflict_and_show_both) {
   pd_flag_def def = at_line(PD_TYPE_bool, "dry-run", 3);
-  accept(&def);
+  register_flag(&def);
   def.name = "dry_run";
   refuse(&def, PD_ERR_CONFLICT,
          "'dry-run' is already defined, bool at src/alpha.c:3 in libalpha.so; refused: bool at "
@@ -354,7 +325,7 @@ TEST(many_long_differences_are_cut) {
   memset(text, 'x', sizeof text - 1);
   text[sizeof text - 1] = '\0';
   pd_flag_def def = at_line(PD_TYPE_string, "n", 3), other = def;
-  accept(&def);
+  register_flag(&def);
   other.default_value.str = other.choices = other.help = text;
   CHECK(pd_flag_register(&other, NULL, &err) == PD_ERR_CONFLICT);
   CHECK(strlen(err.message) < sizeof err.message - 1);
@@ -374,7 +345,7 @@ TEST(help_is_no_name_of_a_flag) {
 
 TEST(a_flag_and_the_negation_of_a_bool_conflict_whichever_comes_first) {
   pd_flag_def def = at_line(PD_TYPE_bool, "b", 3);
-  accept(&def);
+  register_flag(&def);
   def = at_line(PD_TYPE_int32, "nob", 7);
   refuse(&def, PD_ERR_CONFLICT,
          "--nob would be the flag 'nob' and turn the flag 'b' off; already defined: bool at "
@@ -395,9 +366,8 @@ TEST(a_flag_and_the_negation_of_a_bool_conflict_whichever_comes_first) {
 }
 
 TEST(empty_lists_of_aliases_and_choices_are_none) {
-  pd_flag_def def = definition(PD_TYPE_string, "free");
-  def.aliases = def.choices = "";
-  CHECK_OK(pd_flag_set_string(accept(&def), "anything", &err));
+  CHECK_OK(pd_flag_set_string(DEFINE(PD_TYPE_string, "free", def.aliases = def.choices = ""),
+                              "anything", &err));
 }
 
 TEST(an_empty_range_is_refused) {
@@ -443,7 +413,7 @@ TEST(choices_with_a_wrong_separator_are_told) {
       "definition of 's': default 'fast': expected one of fast,best; choices are separated by |, "
       "as in a|b");
   def.default_value.str = "fast,best"; /* the one choice */
-  accept(&def);
+  register_flag(&def);
   def = definition(PD_TYPE_int32, "n");
   def.choices = "0; 8";
   refuse(
@@ -453,17 +423,12 @@ TEST(choices_with_a_wrong_separator_are_told) {
 }
 
 TEST(choices_of_numbers_are_compared_as_numbers) {
-  pd_flag_def def = definition(PD_TYPE_int32, "bits");
-  def.choices = "0|8|0x10";
-  pd_flag *flag = accept(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "bits", def.choices = "0|8|0x10");
   CHECK_OK(pd_flag_set_int32(flag, 16, &err));
   CHECK_OK(pd_flag_set_from_string(flag, "008", &err));
   CHECK_STATUS(pd_flag_set_int32(flag, 9, &err), PD_ERR_CHOICE,
                "bits=9: expected one of 0, 8, 0x10");
-  def = definition(PD_TYPE_double, "ratio");
-  def.choices = "0.50|1";
-  def.default_value.f64 = 0.5;
-  accept(&def);
+  DEFINE(PD_TYPE_double, "ratio", def.choices = "0.50|1", def.default_value.f64 = 0.5);
 }
 
 TEST(a_choice_must_be_a_value_of_the_type) {
@@ -495,7 +460,7 @@ TEST(a_long_list_of_choices_is_cut_in_messages) {
   for (int i = 0; i < 200; i++) sprintf(choices + strlen(choices), "choice%d|", i);
   pd_flag_def def = definition(PD_TYPE_string, "s");
   def.choices = choices; /* the last one is empty: the default */
-  pd_flag *flag = accept(&def);
+  pd_flag *flag = register_flag(&def);
   CHECK(pd_flag_set_string(flag, "choice", &err) == PD_ERR_CHOICE);
   CHECK(strstr(err.message, "s=choice: expected one of choice0, choice1, "));
   CHECK(strlen(err.message) < 300 && strstr(err.message, ", ..."));

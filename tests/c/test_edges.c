@@ -7,31 +7,6 @@
 
 PD_IMPORT_int64(imported, 5);
 
-static pd_flag *registered(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
-static pd_flag_entry first_entry(const pd_flag *flag) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  return entry;
-}
-
-static pd_override push(pd_flag *flag, const char *text) {
-  pd_assignment item = {.flag = flag, .text = text};
-  pd_override number = 0;
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
-  return number;
-}
-
-static void end_startup(void) {
-  char *argv[] = {(char[]){"program"}, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
-}
-
 static int notified;
 static void count_notice(pd_flag *flag, void *context) { notified += flag && !context; }
 
@@ -65,31 +40,22 @@ TEST(a_context_is_attached_only_where_its_number_is_taken) {
 }
 
 TEST(only_letters_are_taken_for_flags_that_stand_together) {
-  char *argv[] = {(char[]){"program"}, (char[]){"-v{"}, NULL};
-  int argc = 2;
   define_flag(PD_TYPE_bool, "v");
-  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_UNDEFINED);
+  CHECK(parse_line("-v{", NULL) == PD_ERR_UNDEFINED);
   CHECK(!strstr(err.message, "by itself"));
 }
 
 /* ---- Values ---- */
 
 TEST(uses_of_a_list_on_one_line_add_up) {
-  char *argv[] = {(char[]){"program"}, (char[]){"--several=a"}, (char[]){"--several=b"}, NULL};
-  int argc = 3;
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
-  pd_flag *flag = registered(&def);
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  pd_flag_def def = growing_list("several");
+  pd_flag *flag = register_flag(&def);
+  CHECK_OK(parse_line("--several=a --several=b", NULL));
   CHECK_STR(text_of(flag), "a,b");
 }
 
 TEST(a_list_that_grows_refuses_a_bad_item) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_int64;
-  def.multi = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "several", def.list = PD_TYPE_int64, def.multi = true);
   pd_assignment item = {.flag = flag, .text = "x"};
   CHECK_STATUS(pd_batch_set(&item, 1, NULL, NULL, &err), PD_ERR_VALUE,
                "several=x: item 1: expected a 64-bit integer");
@@ -98,36 +64,30 @@ TEST(a_list_that_grows_refuses_a_bad_item) {
 
 TEST(a_reset_of_an_override_leaves_its_source) {
   pd_flag *flag = define_flag(PD_TYPE_int64, "level");
-  push(flag, "5");
+  push_override(flag, "5");
   CHECK_OK(pd_flag_reset(flag, &err));
-  CHECK(first_entry(flag).value.i64 == 0);
-  CHECK(first_entry(flag).origin.source == PD_SOURCE_OVERRIDE);
+  CHECK(flag_entry(flag, 0).value.i64 == 0);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_OVERRIDE);
 }
 
 TEST(an_override_without_a_value_is_unset) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
-  CHECK(!first_entry(flag).unset);
-  push(flag, NULL);
-  CHECK(first_entry(flag).unset);
+  CHECK(!flag_entry(flag, 0).unset);
+  push_override(flag, NULL);
+  CHECK(flag_entry(flag, 0).unset);
 }
 
 TEST(a_retired_flag_is_ignored_after_startup_too) {
   pd_origin file = {PD_SOURCE_FILE, 1, "flags.conf", 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "old");
-  def.retired = "since 2.0";
-  def.startup_only = true;
-  pd_assignment item = {.flag = registered(&def), .text = "5"};
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "old", def.retired = "since 2.0", def.startup_only = true);
+  pd_assignment item = {.flag = flag, .text = "5"};
   end_startup();
   CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
 }
 
 TEST(that_a_flag_is_frozen_comes_before_that_startup_is_over) {
-  pd_flag_def def = definition(PD_TYPE_int64, "early");
-  def.startup_only = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "early", def.startup_only = true);
   end_startup();
   CHECK_OK(pd_flag_freeze(flag, &err));
   CHECK_STATUS(pd_flag_reset(flag, &err), PD_ERR_FROZEN, "early: is frozen");
@@ -148,18 +108,16 @@ TEST(an_import_is_listed_as_one) {
 TEST(a_validator_sees_that_a_value_would_be_one_of_an_override) {
   pd_flag *flag = define_flag(PD_TYPE_int64, "level");
   CHECK_OK(pd_validator_add(&flag, 1, note_source, NULL, NULL, NULL, &err));
-  push(flag, "5");
+  push_override(flag, "5");
   CHECK(source_seen == PD_SOURCE_OVERRIDE);
 }
 
 TEST(a_validator_sees_that_a_flag_would_have_no_value) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK_OK(pd_validator_add(&flag, 1, note_source, NULL, NULL, NULL, &err));
   source_seen = PD_SOURCE_RUNTIME;
-  push(flag, NULL);
+  push_override(flag, NULL);
   CHECK(source_seen == PD_SOURCE_DEFAULT);
 }
 
@@ -171,10 +129,7 @@ static bool is_small(const pd_flag_entry *const *entries, void *context, char *w
 
 TEST(asking_all_validators_takes_over_what_a_module_assigned) {
   static int64_t cell;
-  pd_flag_def def = definition(PD_TYPE_int64, "assigned");
-  def.cell = &cell;
-  def.assignable = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "assigned", def.cell = &cell, def.assignable = true);
   CHECK_OK(pd_validator_add(&flag, 1, is_small, NULL, NULL, NULL, &err));
   cell = 1000;
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED,
@@ -219,9 +174,7 @@ static bool freeze_after_startup(const pd_flag_entry *const *entries, void *flag
 TEST(a_flag_that_freezes_as_startup_ends_while_a_validator_is_asked_is_frozen) {
   static pd_flag *flag;
   pd_error own;
-  pd_flag_def def = definition(PD_TYPE_int64, "early");
-  def.startup_only = true;
-  flag = registered(&def);
+  flag = DEFINE(PD_TYPE_int64, "early", def.startup_only = true);
   CHECK_OK(pd_validator_add(&flag, 1, freeze_after_startup, &flag, NULL, NULL, &err));
   CHECK(pd_flag_set_int64(flag, 5, &own) == PD_ERR_FROZEN);
   CHECK_STR(own.message, "early: is frozen");
@@ -237,9 +190,7 @@ static bool count_conversion(const char *text, void *context, pd_writer write, v
 }
 
 TEST(a_value_that_a_constructor_gives_is_not_converted) {
-  pd_flag_def def = definition(PD_TYPE_string, "outer");
-  def.convert = count_conversion;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "outer", def.convert = count_conversion);
   pd_module *module = load_module("acting");
   CHECK(*(pd_status *)symbol_in("acting", "acting_status") == PD_ERR_REFUSED);
   CHECK_OK(pd_module_unload(module, &err));
@@ -254,11 +205,9 @@ TEST(a_value_that_a_constructor_gives_is_not_converted) {
 TEST(a_value_that_changes_nothing_takes_no_later_notice_along) {
   static const pd_origin file = {PD_SOURCE_FILE, 1, "flags.conf", 0};
   static const pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "watched");
-  def.watch = count_notice;
   CHECK_OK(pd_pending_set("watched", "0", &file, &err)); /* the default */
   CHECK_OK(pd_pending_set("watched", "5", &argv, &err));
-  CHECK_STR(text_of(registered(&def)), "5");
+  CHECK_STR(text_of(DEFINE(PD_TYPE_int64, "watched", def.watch = count_notice)), "5");
   CHECK(notified == 1);
 }
 

@@ -6,12 +6,7 @@
 PD_DEFINE_int32(first, 1, "So that the program has a record");
 
 static pd_flag *define_one(const char *name, pd_type type) {
-  pd_flag_def def = definition(type, name);
-  def.file = "alpha.c";
-  def.line = 12;
-  pd_flag *flag;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(type, name, def.file = "alpha.c", def.line = 12);
 }
 
 /* "run time 0: 3, argv 1: 2, default 12: 0": all that the flag has, the current one first. */
@@ -29,16 +24,6 @@ static const char *entries_of(const pd_flag *flag, bool text) {
   return all;
 }
 
-static pd_status parse(int count, const char *const *words) {
-  char *argv[8] = {(char[]){"program"}};
-  int argc = count + 1;
-  for (int i = 0; i < count; i++) argv[i + 1] = (char *)words[i];
-  return pd_parse_argv(&argc, argv, NULL, &err);
-}
-#define PARSE(...)                                                                                 \
-  parse((int)(sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *)),                             \
-        (const char *[]){__VA_ARGS__})
-
 static void set_from_file(pd_flag *flag, const char *text) {
   pd_assignment item = {.flag = flag, .text = text};
   pd_origin origin = {PD_SOURCE_FILE, 7, "flags.conf", 3};
@@ -48,7 +33,7 @@ static void set_from_file(pd_flag *flag, const char *text) {
 TEST(an_argument_and_a_set_are_remembered_with_their_place) {
   pd_flag *level = define_one("level", PD_TYPE_int32);
   CHECK_STR(entries_of(level, false), "default 12: 0");
-  CHECK_OK(PARSE("stay", "--level=2"));
+  CHECK_OK(parse_line("stay --level=2", NULL));
   CHECK_STR(entries_of(level, false), "argv 2: 2, default 12: 0");
   CHECK_OK(pd_flag_set_int32(level, 3, &err));
   CHECK_STR(entries_of(level, false), "run time 0: 3, argv 2: 2, default 12: 0");
@@ -71,19 +56,19 @@ TEST(a_source_that_gave_nothing_drops_nothing) {
 
 TEST(arguments_for_one_flag_are_all_remembered) {
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  CHECK_OK(PARSE("--level=1", "--level=2", "--level=3"));
+  CHECK_OK(parse_line("--level=1 --level=2 --level=3", NULL));
   CHECK_STR(entries_of(level, false), "argv 3: 3, was argv 2: 2, was argv 1: 1, default 12: 0");
-  CHECK_OK(PARSE("--level=4"));
+  CHECK_OK(parse_line("--level=4", NULL));
   CHECK_STR(entries_of(level, false),
             "argv 1: 4, was argv 3: 3, was argv 2: 2, was argv 1: 1, default 12: 0");
 }
 
 TEST(a_line_that_is_refused_leaves_no_trace_in_the_flags_it_named) {
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  CHECK_STATUS(PARSE("--level=1", "--level=2", "--level=x"), PD_ERR_VALUE,
+  CHECK_STATUS(parse_line("--level=1 --level=2 --level=x", NULL), PD_ERR_VALUE,
                "--level=x: expected a 32-bit integer");
   CHECK_STR(entries_of(level, false), "default 12: 0");
-  CHECK_OK(PARSE("--level=5"));
+  CHECK_OK(parse_line("--level=5", NULL));
   CHECK_STR(entries_of(level, false), "argv 1: 5, default 12: 0");
 }
 
@@ -92,17 +77,15 @@ TEST(a_lower_source_that_comes_later_stands_below) {
   CHECK_OK(pd_flag_set_int32(level, 3, &err));
   set_from_file(level, "9");
   CHECK_STR(entries_of(level, false), "run time 0: 3, file 7: 9, default 12: 0");
-  CHECK_OK(PARSE("--level=4"));
+  CHECK_OK(parse_line("--level=4", NULL));
   CHECK_STR(entries_of(level, false), "run time 0: 3, argv 1: 4, file 7: 9, default 12: 0");
   CHECK_STR(text_of(level), "3");
 }
 
 TEST(a_layer_hides_a_value_and_gives_it_back) {
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  pd_override override;
   CHECK_OK(pd_flag_set_int32(level, 3, &err));
-  pd_assignment item = {.flag = level, .text = "8"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_override override = push_override(level, "8");
   CHECK_STR(entries_of(level, false), "override 0: 8, run time 0: 3, default 12: 0");
   CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(entries_of(level, false), "run time 0: 3, default 12: 0");
@@ -120,7 +103,7 @@ static bool look(const pd_flag_entry *const *entries, void *context, char *why, 
 
 TEST(a_validator_that_comes_later_is_shown_the_value_of_before) {
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  CHECK_OK(PARSE("stay", "stay", "--level=4"));
+  CHECK_OK(parse_line("stay stay --level=4", NULL));
   CHECK_OK(pd_validator_add(&level, 1, look, NULL, NULL, NULL, &err));
   CHECK_OK(pd_flags_validate(NULL, &err));
   CHECK_STR(seen, "4 from argv 3");
@@ -139,7 +122,7 @@ static void watch(pd_flag *flag, void *context) {
 TEST(a_watcher_of_all_flags_and_a_validator_see_a_plain_flag_alike) {
   pd_flag *level = define_one("level", PD_TYPE_int32), *other = define_one("other", PD_TYPE_int32);
   CHECK_OK(pd_watcher_add(NULL, watch, NULL, NULL, NULL, &err));
-  CHECK_OK(PARSE("--level=4", "--other=1", "--other=2"));
+  CHECK_OK(parse_line("--level=4 --other=1 --other=2", NULL));
   CHECK(told == 2);
   CHECK_STR(entries_of(other, false), "argv 3: 2, was argv 2: 1, default 12: 0");
   CHECK_OK(pd_validator_add(&level, 1, look, NULL, NULL, NULL, &err));
@@ -156,7 +139,7 @@ TEST(text_is_remembered_as_it_was_given) {
   CHECK_OK(pd_flag_set_string(mode, text, &err));
   text[0] = 'l';
   CHECK_STR(entries_of(mode, true), "run time 0: fast, default 12: ");
-  CHECK_OK(PARSE("--mode=best"));
+  CHECK_OK(parse_line("--mode=best", NULL));
   CHECK_STR(entries_of(mode, true), "run time 0: fast, argv 1: best, default 12: ");
 }
 
@@ -171,8 +154,7 @@ static pd_flag *join_again(pd_type type, const pd_flag_def **defs, pd_flag_def *
   pd__module_v1.defs = defs;
   pd__module_v1.defs_end = defs + 1;
   host->module_join(&pd__module_v1);
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("other", &flag, &err));
+  pd_flag *flag = find_flag("other");
   return flag;
 }
 
@@ -261,15 +243,13 @@ TEST(the_place_of_a_value_is_a_copy) {
   pd_origin origin = {PD_SOURCE_FILE, 3, place, 0};
   CHECK_OK(pd_pending_set("level", "5", &origin, &err));
   memset(place, 'x', sizeof place - 1);
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(level, 0, &entry, &err));
-  CHECK_STR(entry.origin.place, "a.conf");
+  CHECK_STR(flag_entry(level, 0).origin.place, "a.conf");
 }
 
 TEST(what_a_snapshot_restores_is_replaced_as_before) {
   pd_snapshot *snapshot;
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  CHECK_OK(PARSE("--level=1", "--level=2"));
+  CHECK_OK(parse_line("--level=1 --level=2", NULL));
   CHECK_OK(pd_flag_set_int32(level, 3, &err));
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   CHECK_OK(pd_flag_reset(level, &err));
@@ -288,9 +268,7 @@ TEST(a_default_that_another_definition_would_refuse_goes_without_an_error) {
 }
 
 TEST(of_the_replaced_values_of_a_source_the_latest_are_kept) {
-  pd_override override;
   pd_flag *level = define_one("level", PD_TYPE_int32);
-  pd_assignment item = {.flag = level, .text = "1"};
   for (uint32_t line = 1; line <= PD_HISTORY_KEPT + 5; line++) {
     set_at(level, "1", PD_SOURCE_FILE, "a.conf", line, 0);
     CHECK(count_entries(level) == (line <= PD_HISTORY_KEPT ? line : PD_HISTORY_KEPT + 1) + 1);
@@ -299,7 +277,7 @@ TEST(of_the_replaced_values_of_a_source_the_latest_are_kept) {
   set_at(level, "3", PD_SOURCE_FILE, "b.conf", 1, 0);
   CHECK(count_entries(level) == PD_HISTORY_KEPT + 3);
   CHECK_OK(pd_flag_reset(level, &err));
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  push_override(level, "1");
   for (uint32_t line = 1; line <= PD_HISTORY_KEPT + 5; line++) {
     set_at(level, "1", PD_SOURCE_RUNTIME, "x.py", line, 0);
   }
@@ -321,8 +299,7 @@ TEST(values_that_are_applied_together_have_places_of_their_own) {
   CHECK_OK(pd_config_apply(config, false, NULL, &err));
   pd_config_free(config);
   for (int i = 0; i < COUNT; i++) {
-    pd_flag_entry entry = {.size = sizeof entry};
-    CHECK_OK(pd_flag_get_entry(flags[i], 0, &entry, &err));
+    pd_flag_entry entry = flag_entry(flags[i], 0);
     CHECK(!entry.origin.place == !places[i]);
     if (places[i]) CHECK_STR(entry.origin.place, places[i]);
   }

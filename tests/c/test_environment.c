@@ -1,12 +1,7 @@
 #include "check.h"
 
 static pd_flag *define_level(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level.x");
-  pd_flag *flag;
-  def.min.i64 = 0;
-  def.max.i64 = 9;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(PD_TYPE_int32, "alpha-level.x", def.min.i64 = 0, def.max.i64 = 9);
 }
 
 static void set(const char *variable, const char *value) { CHECK(!setenv(variable, value, 1)); }
@@ -24,8 +19,7 @@ TEST(a_later_definition_finds_its_value_too) {
   CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
   pd_flag *flag = define_level();
   CHECK_STR(text_of(flag), "5");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.origin.source == PD_SOURCE_ENVIRONMENT);
   CHECK_STR(entry.origin.place, "FLAGS_alpha_level_x");
 }
@@ -82,20 +76,14 @@ TEST(a_read_only_flag_takes_nothing_from_the_environment) {
 }
 
 TEST(the_environment_may_be_read_again_when_flags_are_closed) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
-  pd_flag *flag;
-  def.startup_only = true;
   set("FLAGS_threads", "4");
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  char program[] = "program";
-  char *argv[] = {program, NULL};
-  int argc = 1;
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.startup_only = true);
   pd_parse_options options = {.size = sizeof options, .env_prefix = "FLAGS_"};
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(parse_line("", &options));
+  CHECK_OK(parse_line("", &options));
   CHECK_STR(text_of(flag), "4");
   set("FLAGS_threads", "5");
-  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_FROZEN,
+  CHECK_STATUS(parse_line("", &options), PD_ERR_FROZEN,
                "environment: FLAGS_threads: can be set at startup only, and the command line has "
                "been parsed");
 }
@@ -104,10 +92,9 @@ TEST(an_empty_variable_is_an_empty_string_but_no_number) {
   set("FLAGS_s", "");
   set("FLAGS_n", "");
   pd_flag_def def = definition(PD_TYPE_string, "s");
-  pd_flag *flag;
   def.default_value.str = "default";
   CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STR(text_of(flag), "");
   def = definition(PD_TYPE_int32, "n");
   CHECK_STATUS(pd_flag_register(&def, &flag, &err), PD_ERR_VALUE,
@@ -130,12 +117,9 @@ TEST(prefixes_may_be_anything_short_without_an_equals_sign) {
 }
 
 TEST(aliases_have_no_variable_of_their_own) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  pd_flag *flag;
   set("FLAGS_lvl", "5");
-  def.aliases = "lvl";
   CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "level", def.aliases = "lvl");
   CHECK_STR(text_of(flag), "0");
 }
 
@@ -161,9 +145,7 @@ TEST(an_old_name_has_a_variable_that_warns) {
   CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
   CHECK_STR(text_of(flag), "5");
   CHECK_STR(warning, "buffer is deprecated: use cache");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  CHECK_STR(entry.origin.place, "FLAGS_buffer");
+  CHECK_STR(flag_entry(flag, 0).origin.place, "FLAGS_buffer");
 }
 
 TEST(a_later_definition_finds_the_variable_of_an_old_name) {
@@ -222,9 +204,7 @@ TEST(a_variable_may_have_the_name_in_upper_case) {
   pd_flag *flag = define_level();
   CHECK_OK(pd_environment_enable("APP_", NULL, &err));
   CHECK_STR(text_of(flag), "5");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  CHECK_STR(entry.origin.place, "APP_ALPHA_LEVEL_X");
+  CHECK_STR(flag_entry(flag, 0).origin.place, "APP_ALPHA_LEVEL_X");
   set("APP_ALPHA_LEVEL_X", "12");
   CHECK_STATUS(pd_environment_enable("APP_", NULL, &err), PD_ERR_RANGE,
                "environment: APP_ALPHA_LEVEL_X=12: expected an integer in [0, 9]");
@@ -245,33 +225,24 @@ TEST(both_spellings_may_say_the_same_and_the_exact_one_counts) {
   set("APP_ALPHA_LEVEL_X", "5");
   pd_flag *flag = define_level();
   CHECK_OK(pd_environment_enable("APP_", NULL, &err));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  CHECK_STR(entry.origin.place, "APP_alpha_level_x");
+  CHECK_STR(flag_entry(flag, 0).origin.place, "APP_alpha_level_x");
 }
 
 TEST(two_spellings_with_different_values_are_an_error_of_every_parse) {
-  char program[] = "program", given[] = "--alpha_level_x=3", wish[] = "--fromenv=alpha_level_x";
-  char *argv[] = {program, given, NULL, NULL};
-  int argc = 2;
-  pd_parse_options options = {
-      .size = sizeof options, .env_prefix = "APP_", .arrange = PD_ARRANGE_LEAVE};
-  pd_flag_def def = definition(PD_TYPE_int32, "alpha-level_x");
-  pd_flag *flag;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_parse_options options = {.size = sizeof options, .env_prefix = "APP_"};
+  pd_flag *flag = define_flag(PD_TYPE_int32, "alpha-level_x");
   set("APP_alpha_level_x", "5");
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(parse_line("--alpha_level_x=3", &options));
   set("APP_ALPHA_LEVEL_X", "6");
-  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_CONFLICT, differ);
-  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_CONFLICT, differ);
+  CHECK_STATUS(parse_line("--alpha_level_x=3", &options), PD_ERR_CONFLICT, differ);
+  CHECK_STATUS(parse_line("--alpha_level_x=3", &options), PD_ERR_CONFLICT, differ);
   CHECK_STATUS(pd_environment_enable("APP_", NULL, &err), PD_ERR_CONFLICT, differ);
-  argv[1] = wish;
   options.env_prefix = NULL;
   set("FLAGS_ALPHA_LEVEL_X", "7");
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(parse_line("--fromenv=alpha_level_x", &options));
   CHECK_STR(text_of(flag), "7");
   set("FLAGS_alpha_level_x", "8");
-  CHECK_STATUS(pd_parse_argv(&argc, argv, &options, &err), PD_ERR_CONFLICT,
+  CHECK_STATUS(parse_line("--fromenv=alpha_level_x", &options), PD_ERR_CONFLICT,
                "environment: FLAGS_alpha_level_x and FLAGS_ALPHA_LEVEL_X are set to different "
                "values, expected one of them");
 }

@@ -128,11 +128,10 @@ static const char *umlauts(size_t count, bool odd) {
 TEST(a_long_message_is_cut_at_a_character_and_says_so) {
   for (size_t odd = 0; odd < 2; odd++) {
     pd_flag_def def = definition(PD_TYPE_bool, odd ? "odd" : "even");
-    pd_flag *flag = NULL;
     char why[1000];
     def.validate = refuse_at_length;
     def.context = strcpy(why, umlauts(250, odd));
-    CHECK_OK(pd_flag_register(&def, &flag, &err));
+    pd_flag *flag = register_flag(&def);
     pd_assignment item = {.flag = flag, .text = "yes"};
     pd_origin origin = {PD_SOURCE_FILE, 7, umlauts(400, odd), 0};
     CHECK(pd_batch_set(&item, 1, &origin, NULL, &err) == PD_ERR_REFUSED);

@@ -1,9 +1,8 @@
 #include "check.h"
 
 TEST(a_flag_is_found_by_its_name) {
-  pd_flag *flag = define_flag(PD_TYPE_bool, "here"), *found = NULL;
-  CHECK_OK(pd_flag_find("here", &found, &err));
-  CHECK(found == flag);
+  pd_flag *flag = define_flag(PD_TYPE_bool, "here");
+  CHECK(find_flag("here") == flag);
 }
 
 TEST(all_flags_are_met_in_order_also_those_that_come_meanwhile) {
@@ -18,13 +17,13 @@ TEST(all_flags_are_met_in_order_also_those_that_come_meanwhile) {
 
 TEST(a_name_that_was_refused_or_is_an_alias_is_not_listed) {
   pd_flag_def def = definition(PD_TYPE_int32, "level");
-  pd_flag *flag, *last;
+  pd_flag *flag;
   def.aliases = "lvl";
   def.default_value.i64 = INT64_MAX;
   CHECK(pd_flag_register(&def, &flag, NULL) == PD_ERR_RANGE);
   def.default_value.i64 = 0;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
-  last = define_flag(PD_TYPE_bool, "last");
+  pd_flag *last = define_flag(PD_TYPE_bool, "last");
   CHECK(pd_flag_next(NULL) == flag && pd_flag_next(flag) == last && !pd_flag_next(last));
 }
 
@@ -125,12 +124,8 @@ TEST(null_is_refused_everywhere) {
 }
 
 TEST(a_flag_is_set_by_its_name_or_an_alias) {
-  pd_flag_def def = definition(PD_TYPE_int32, "threads");
   int32_t value;
-  pd_flag *flag;
-  def.aliases = "t";
-  def.max.i64 = 64;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "threads", def.aliases = "t", def.max.i64 = 64);
   CHECK_OK(pd_flag_set_by_name("threads", "8", &err));
   CHECK_OK(pd_flag_get_int32(flag, &value, &err));
   CHECK(value == 8);
@@ -159,11 +154,9 @@ TEST(results_of_another_size_are_refused) {
 
 TEST(results_keep_their_size) {
   pd_flag *flag = define_flag(PD_TYPE_bool, "b");
-  pd_flag_info info = {.size = sizeof info};
-  pd_flag_entry entry = {.size = sizeof entry};
   pd_cell_info cell = {.size = sizeof cell};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_info info = flag_info(flag);
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK_OK(pd_flag_get_cell(flag, 0, &cell, &err));
   CHECK(info.size == sizeof info && entry.size == sizeof entry && cell.size == sizeof cell);
 }
@@ -195,11 +188,7 @@ static pd_cell_info cell_at(const pd_flag *flag, size_t index) {
 
 TEST(a_cell_tells_whether_its_variable_has_the_value) {
   static int64_t variable = 5;
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  pd_flag *flag;
-  def.cell = &variable;
-  def.default_value.i64 = 5;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.cell = &variable, def.default_value.i64 = 5);
   CHECK(cell_at(flag, 0).in_step && cell_at(flag, 0).address == &variable);
   CHECK(cell_at(flag, 0).type == PD_TYPE_int64 && cell_at(flag, 0).kind == PD_KIND_DEFINE);
   variable = 6;
@@ -217,30 +206,22 @@ TEST(an_entry_that_is_not_there_is_told) {
 }
 
 TEST(a_negation_needs_a_letter_behind_it) {
-  char *argv[] = {(char[]){"program"}, (char[]){"--nov"}, (char[]){"--no_x"}, NULL};
-  int argc = 3;
   pd_flag_def def = definition(PD_TYPE_bool, "v");
   pd_flag *v, *x;
   def.default_value.b = true;
   CHECK_OK(pd_flag_register(&def, &v, &err));
   def.name = "_x";
   CHECK_OK(pd_flag_register(&def, &x, &err));
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--nov --no_x", NULL));
   CHECK_STR(text_of(v), "false");
   CHECK_STR(text_of(x), "false");
 }
 
 TEST(an_info_and_an_entry_have_the_context_of_the_definition) {
   static int context;
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  pd_flag_info info = {.size = sizeof info};
-  pd_flag_entry entry = {.size = sizeof entry};
-  pd_flag *flag;
-  def.context = &context;
-  def.list = PD_TYPE_int64;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "names", def.context = &context, def.list = PD_TYPE_int64);
+  pd_flag_info info = flag_info(flag);
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(info.context == &context && info.list == PD_TYPE_int64);
   CHECK(entry.context == &context && entry.list == PD_TYPE_int64);
 }

@@ -11,9 +11,7 @@ static const char *program = "/usr/bin/server";
 static void start(void) {
   char directory[] = "flagfile-XXXXXX"; /* in the directory of the test run */
   CHECK(mkdtemp(directory) && chdir(directory) == 0);
-  pd_flag_def def = definition(PD_TYPE_int32, "count");
-  def.max.i64 = 100;
-  CHECK_OK(pd_flag_register(&def, &count, &err));
+  count = DEFINE(PD_TYPE_int32, "count", def.max.i64 = 100);
   text = define_flag(PD_TYPE_string, "text");
   dry_run = define_flag(PD_TYPE_bool, "dry_run");
   errors = pd_error_list_new();
@@ -87,8 +85,7 @@ TEST(a_value_tells_its_file_and_line) {
   start();
   write_file("f", "\n\n--count=5\n");
   CHECK_OK(parse("--flagfile=f", NULL));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(count, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(count, 0);
   CHECK(entry.origin.source == PD_SOURCE_ARGV && entry.origin.line == 3);
   CHECK_STR(entry.origin.place, "f");
 }
@@ -315,8 +312,7 @@ TEST(settings_take_flagfiles_too) {
   CHECK_STR(text_of(count), "6");
   CHECK_STR(text_of(text), "from the environment");
   CHECK_STR(text_of(dry_run), "true");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(text, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(text, 0);
   CHECK(entry.origin.source == PD_SOURCE_FILE && entry.origin.line == 2);
   CHECK_STR(entry.origin.place, "f");
   config = new_config();

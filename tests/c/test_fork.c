@@ -1,6 +1,5 @@
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -14,12 +13,6 @@ static void *keep_setting(void *unused) {
     CHECK(pd_flag_set_int32(flag, i, NULL) == PD_OK);
   }
   return NULL;
-}
-
-static int exit_code(pid_t child) {
-  int status;
-  CHECK(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
 /* Everything that takes the lock, in a child that would hang if it were taken. */
@@ -40,12 +33,11 @@ TEST(a_child_can_use_the_registry_whatever_other_threads_did_at_the_fork) {
   for (int i = 0; i < 2; i++) CHECK(!pthread_create(&threads[i], NULL, keep_setting, NULL));
   for (int i = 0; i < 100; i++) {
     pid_t child = fork();
-    CHECK(child >= 0);
     if (child == 0) {
       use_registry();
       _exit(0);
     }
-    CHECK(exit_code(child) == 0);
+    check_child(child);
   }
   __atomic_store_n(&stop, true, __ATOMIC_RELAXED);
   for (int i = 0; i < 2; i++) CHECK(!pthread_join(threads[i], NULL));
@@ -55,26 +47,24 @@ TEST(what_a_child_sets_stays_in_the_child) {
   flag = define_flag(PD_TYPE_int32, "x");
   CHECK_OK(pd_flag_set_int32(flag, 1, &err));
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) {
     CHECK_STR(text_of(flag), "1");
     CHECK_OK(pd_flag_set_int32(flag, 2, &err));
     _exit(0);
   }
-  CHECK(exit_code(child) == 0);
+  check_child(child);
   CHECK_STR(text_of(flag), "1");
 }
 
 static void fork_and_use(pd_flag *changed, void *children) {
   pid_t child = fork();
   (void)changed;
-  CHECK(child >= 0);
   if (child == 0) {
     flag = define_flag(PD_TYPE_int32, "of_the_child");
     use_registry();
     _exit(0);
   }
-  CHECK(exit_code(child) == 0);
+  check_child(child);
   ++*(int *)children;
 }
 
@@ -109,11 +99,10 @@ static void *set_guarded(void *guarded) {
 TEST(a_child_unloads_a_module_whose_validator_a_thread_of_its_parent_was_in) {
   char path[4096];
   pd_module *module;
-  pd_flag *guarded;
   pthread_t setting;
   snprintf(path, sizeof path, "%s/libguarded.so", getenv("PLUGINS"));
   CHECK_OK(pd_module_load(path, NULL, &module, &err));
-  CHECK_OK(pd_flag_find("guarded", &guarded, &err));
+  pd_flag *guarded = find_flag("guarded");
   void *library = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   int *gate = dlsym(library, "guarded_gate");
   dlclose(library);
@@ -121,14 +110,13 @@ TEST(a_child_unloads_a_module_whose_validator_a_thread_of_its_parent_was_in) {
   CHECK(!pthread_create(&setting, NULL, set_guarded, guarded));
   while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) != 2) usleep(1000);
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) {
     alarm(240);
     CHECK_OK(pd_module_unload(module, &err));
     CHECK(pd_flag_set_int32(guarded, 2, NULL) == PD_ERR_UNDEFINED);
     _exit(0);
   }
-  CHECK(exit_code(child) == 0);
+  check_child(child);
   __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
   CHECK(!pthread_join(setting, NULL));
 }

@@ -83,9 +83,8 @@ static void use_library(void) {
 
 TEST(handlers_that_were_there_before_the_library_use_it) {
   pthread_t threads[2];
-  pd_flag *flag;
   load_library();
-  CHECK_OK(pd_flag_find("checked", &flag, &err));
+  pd_flag *flag = find_flag("checked");
   CHECK_OK(pd_validator_add(&flag, 1, is_small, NULL, NULL, NULL, &err));
   CHECK_OK(pd_watcher_add(flag, count, NULL, NULL, NULL, &err));
   for (int i = 0; i < 2; i++) threads[i] = start(keep_setting, NULL);
@@ -121,9 +120,8 @@ static void change_watched(void) {
 }
 
 TEST(a_watcher_that_a_handler_calls_may_wait_for_other_threads) {
-  pd_flag *flag;
   load_library();
-  CHECK_OK(pd_flag_find("checked", &flag, &err));
+  pd_flag *flag = find_flag("checked");
   CHECK_OK(pd_watcher_add(flag, wait_for_other_thread, NULL, NULL, NULL, &err));
   prepare = parent = child = change_watched;
   pid_t pid = begin_child();
@@ -241,9 +239,8 @@ static void fork_in_watcher(pd_flag *flag, void *context) {
 }
 
 TEST(a_watcher_that_a_handler_calls_forks) {
-  pd_flag *flag;
   load_library();
-  CHECK_OK(pd_flag_find("checked", &flag, &err));
+  pd_flag *flag = find_flag("checked");
   CHECK_OK(pd_watcher_add(flag, fork_in_watcher, NULL, NULL, NULL, &err));
   parent = change_watched;
   fork_and_check();

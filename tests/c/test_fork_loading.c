@@ -61,9 +61,7 @@ static void load_module_in_child(void) {
 
 static void register_in_child(void) {
   static int64_t cell;
-  pd_flag_def def = definition(PD_TYPE_int64, "of_the_child");
-  def.cell = &cell;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int64, "of_the_child", def.cell = &cell);
   CHECK_OK(pd_flag_set_by_name("of_the_child", "4", &err));
   CHECK(cell == 4);
 }
@@ -96,9 +94,7 @@ static void check_children(void *(*busy)(void *), void (*in_child)(void)) {
   pthread_t threads[2];
   alarm(600);
   static int64_t cell; /* what it is in, the program, is known from now on */
-  pd_flag_def def = definition(PD_TYPE_int64, "own");
-  def.cell = &cell;
-  CHECK_OK(pd_flag_register(&def, &own, &err));
+  own = DEFINE(PD_TYPE_int64, "own", def.cell = &cell);
   CHECK_OK(pd_validator_add(&own, 1, is_small, NULL, NULL, NULL, &err));
   CHECK_OK(pd_watcher_add(own, count, NULL, NULL, NULL, &err));
   close_plugin(open_plugin("guarded")); /* what its loading needs is there in each child */
@@ -122,9 +118,7 @@ static void use_hooks(void) {
 }
 
 static void parse(void) {
-  char *argv[] = {(char *)(uintptr_t) "program", (char *)(uintptr_t) "--own=8", NULL};
-  int argc = 2;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--own=8", NULL));
   CHECK_STR(text_of(own), "8");
 }
 

@@ -4,9 +4,7 @@
 static pd_flag *flag, *other;
 
 static void define_lists(void) {
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("names");
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   def.name = "others";
   CHECK_OK(pd_flag_register(&def, &other, &err));
@@ -126,13 +124,9 @@ TEST(uses_add_up_also_around_those_of_a_file) {
 }
 
 TEST(a_list_that_is_closed_after_startup_does_not_grow) {
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  def.multi = def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  char *argv[] = {(char[]){"program"}, (char[]){"--names=a"}, (char[]){"--names=b"}, NULL};
-  int argc = 3;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  flag = DEFINE(PD_TYPE_string, "names", def.list = PD_TYPE_string,
+                def.multi = def.startup_only = true);
+  CHECK_OK(parse_line("--names=a --names=b", NULL));
   CHECK_STR(text_of(flag), "a,b");
   pd_assignment items[] = {{flag, "a,b", 0, {0}}, {flag, "a,b", 0, {0}}};
   set_from(items, 2, PD_SOURCE_ARGV, NULL);
@@ -140,9 +134,7 @@ TEST(a_list_that_is_closed_after_startup_does_not_grow) {
 }
 
 TEST(a_retired_list_does_not_grow) {
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("names");
   def.retired = "since 2.0";
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   pd_assignment items[] = {{flag, "a", 0, {0}}, {flag, "b", 0, {0}}};

@@ -131,10 +131,7 @@ TEST(hooks_of_one_and_two_flags_are_added_called_and_removed) {
 
 TEST(texts_of_a_sensitive_flag_are_stored_and_wiped_whole) {
   static const char *const texts[] = {"", "a", "of 15 letters, k", "of 16 letters, ke", "of 32"};
-  pd_flag_def def = definition(PD_TYPE_string, "key");
-  pd_flag *key;
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &key, &err));
+  pd_flag *key = DEFINE(PD_TYPE_string, "key", def.sensitive = true);
   for (size_t length = 1; length < 40; length++) {
     char given[64];
     memset(given, 'k', length);
@@ -172,10 +169,7 @@ static bool repeat(const char *given, void *context, pd_writer write, void *out,
 }
 
 TEST(a_converter_may_write_a_long_text_in_parts) {
-  pd_flag_def def = definition(PD_TYPE_string, "repeated");
-  pd_flag *flag;
-  def.convert = repeat;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "repeated", def.convert = repeat);
   for (size_t length = 0; length < 20; length++) {
     char given[32];
     memset(given, 'x', length);
@@ -193,9 +187,8 @@ TEST(names_beyond_a_chunk_are_found_and_forgotten) {
     flags[i] = define_flag(PD_TYPE_bool, name);
   }
   for (int i = 0; i < 1100; i++) {
-    pd_flag *found = NULL;
     snprintf(name, sizeof name, "flag-%d", i);
-    CHECK_OK(pd_flag_find(name, &found, &err));
+    pd_flag *found = find_flag(name);
     CHECK(found == flags[i]);
   }
   for (int i = 0; i < 1100; i += 100) CHECK_OK(pd_flag_unregister(flags[i], &err));
@@ -212,13 +205,10 @@ TEST(warnings_are_delivered_and_dropped) {
 }
 
 TEST(contexts_are_captured_attached_and_released) {
-  pd_flag_def def = definition(PD_TYPE_int64, "free");
   pd_scope scopes[9], attached[3];
   pd_scope_context *captured;
   define_three();
-  def.scoped = true;
-  pd_flag *flag;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "free", def.scoped = true);
   pd_assignment item = {.flag = flag, .text = "5"};
   for (int i = 0; i < 9; i++) CHECK_OK(pd_scope_push(&item, i != 4, NULL, NULL, &scopes[i], &err));
   CHECK_OK(pd_scope_capture(&captured, &err));

@@ -133,9 +133,7 @@ TEST(names_in_files_that_are_made_to_collide_cost_no_more_than_others) {
 
 static void excuse(const char *name) {
   char argument[300];
-  char *argv[] = {(char *)(uintptr_t) "program", argument, NULL};
-  int argc = 2;
   snprintf(argument, sizeof argument, "--undefok=%s", name);
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line(argument, NULL));
 }
 TEST(excused_names_that_are_made_to_collide_cost_no_more_than_others) { check_alike(excuse); }

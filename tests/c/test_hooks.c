@@ -53,18 +53,6 @@ static pd_hook guard(pd_flag *flag) {
   return hook;
 }
 
-static int64_t value_of(pd_flag *flag) {
-  int64_t value;
-  CHECK_OK(pd_flag_get_int64(flag, &value, &err));
-  return value;
-}
-
-static pd_status parse(const char *first, const char *second) {
-  char *argv[] = {(char *)"program", (char *)first, (char *)second, NULL};
-  int argc = second ? 3 : 2;
-  return pd_parse_argv(&argc, argv, NULL, &err);
-}
-
 /* ---- Validators ---- */
 
 TEST(a_validator_refuses_a_value_from_every_source_and_nothing_changes) {
@@ -81,7 +69,8 @@ TEST(a_validator_refuses_a_value_from_every_source_and_nothing_changes) {
   CHECK_STATUS(pd_override_push(items, 2, NULL, NULL, &override, &err), PD_ERR_REFUSED, why);
   CHECK_STATUS(pd_pending_set("a", "100", NULL, &err), PD_ERR_REFUSED, why);
   CHECK_OK(pd_flag_reset(a, &err));
-  CHECK_STATUS(parse("--b=7", "--a=100"), PD_ERR_REFUSED, "--a=100: expected less than 100");
+  CHECK_STATUS(parse_line("--b=7 --a=100", NULL), PD_ERR_REFUSED,
+               "--a=100: expected less than 100");
   setenv("X_a", "100", 1);
   CHECK_STATUS(pd_environment_enable("X_", NULL, &err), PD_ERR_REFUSED,
                "environment: X_a=100: expected less than 100");
@@ -108,7 +97,7 @@ TEST(a_value_that_stays_hidden_isnt_shown_to_validators) {
   define_two();
   guard(a);
   CHECK_OK(pd_flag_set_int64(a, 5, &err));
-  CHECK_OK(parse("--a=200", NULL));
+  CHECK_OK(parse_line("--a=200", NULL));
   CHECK(seen[0] == 5 && value_of(a) == 5);
   CHECK_STATUS(pd_flag_drop(a, PD_SOURCE_RUNTIME, &err), PD_ERR_REFUSED,
                "--a=200: expected less than 100");
@@ -132,9 +121,7 @@ TEST(a_validator_sees_a_new_value_that_comes_to_light_with_it) {
 }
 
 TEST(a_reset_asks_about_the_default) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.default_value.i64 = 500;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "a", def.default_value.i64 = 500);
   CHECK_OK(pd_flag_set_int64(a, 1, &err));
   guard(a);
   CHECK_STATUS(pd_flag_reset(a, &err), PD_ERR_REFUSED, "a=500: expected less than 100");
@@ -202,10 +189,8 @@ TEST(several_validators_of_a_flag_are_all_asked_and_all_refusals_are_told) {
 
 TEST(the_end_of_a_layer_asks_nobody) {
   define_two();
-  pd_assignment item = {.flag = a, .text = "1"};
-  pd_override override;
   CHECK_OK(pd_flag_set_int64(a, 500, &err));
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_override override = push_override(a, "1");
   guard(a);
   CHECK_OK(pd_override_pop(override, &err));
   CHECK(asked == 0 && value_of(a) == 500);
@@ -213,12 +198,10 @@ TEST(the_end_of_a_layer_asks_nobody) {
 }
 
 TEST(a_command_line_asks_all_validators_also_of_flags_that_it_doesnt_name) {
-  pd_flag_def def = definition(PD_TYPE_int64, "port");
-  def.default_value.i64 = 1000;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "port", def.default_value.i64 = 1000);
   guard(a);
-  CHECK_STATUS(parse("x", NULL), PD_ERR_REFUSED, "port=1000: expected less than 100");
-  CHECK_OK(parse("--port=3", NULL));
+  CHECK_STATUS(parse_line("x", NULL), PD_ERR_REFUSED, "port=1000: expected less than 100");
+  CHECK_OK(parse_line("--port=3", NULL));
 }
 
 static bool accepts(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
@@ -376,35 +359,29 @@ TEST(a_bool_that_is_false_excludes_no_other_flag) {
 }
 
 TEST(a_required_flag_must_be_on_the_line_or_have_a_value_before) {
-  pd_flag_def def = definition(PD_TYPE_int32, "port");
-  def.required = true;
-  def.min.i64 = 1;
-  def.default_value.i64 = 1;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
-  CHECK_STATUS(parse("x", NULL), PD_ERR_REFUSED, "--port: is required, expected an integer >= 1");
-  CHECK_OK(parse("--port=1", NULL));
-  CHECK_OK(parse("x", NULL));
-  def = definition(PD_TYPE_string, "data_dir");
-  def.required = true;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
-  CHECK_STATUS(parse("x", NULL), PD_ERR_REFUSED, "--data_dir: is required");
+  a = DEFINE(PD_TYPE_int32, "port", def.required = true, def.min.i64 = 1,
+             def.default_value.i64 = 1);
+  CHECK_STATUS(parse_line("x", NULL), PD_ERR_REFUSED,
+               "--port: is required, expected an integer >= 1");
+  CHECK_OK(parse_line("--port=1", NULL));
+  CHECK_OK(parse_line("x", NULL));
+  DEFINE(PD_TYPE_string, "data_dir", def.required = true);
+  CHECK_STATUS(parse_line("x", NULL), PD_ERR_REFUSED, "--data_dir: is required");
 }
 
 /* ---- Watchers ---- */
 
 TEST(a_watcher_is_told_of_every_change_and_of_nothing_else) {
   define_two();
-  pd_assignment item = {.flag = a, .text = "4"};
-  pd_override override;
   CHECK_OK(pd_watcher_add(a, count, &told, NULL, NULL, &err));
   CHECK_OK(pd_flag_set_int64(a, 3, &err));
   CHECK(told == 1 && seen[0] == 3);
   CHECK_OK(pd_flag_set_int64(a, 3, &err));
-  CHECK_OK(parse("--a=5", NULL)); /* hidden */
+  CHECK_OK(parse_line("--a=5", NULL)); /* hidden */
   CHECK_OK(pd_flag_set_int64(b, 3, &err));
   CHECK(pd_flag_set_from_string(a, "x", &err) != PD_OK);
   CHECK(told == 1);
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_override override = push_override(a, "4");
   CHECK(told == 2 && seen[0] == 4);
   CHECK_OK(pd_override_pop(override, &err));
   CHECK(told == 3 && seen[0] == 3);
@@ -496,9 +473,7 @@ static pd_module *load_guarded(void) {
 
 TEST(a_module_validates_and_watches_its_flag_until_it_leaves) {
   pd_module *module = load_guarded();
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  void *library = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
+  void *library = dlopen(module_info(module).path, RTLD_NOW | RTLD_NOLOAD);
   int *changes = dlsym(library, "guarded_changes");
   CHECK_STATUS(pd_flag_set_from_string(a, "3", &err), PD_ERR_REFUSED,
                "guarded=3: expected an even number");
@@ -518,8 +493,7 @@ static bool unloads(const pd_flag_entry *const *entries, void *context, char *wh
 
 TEST(a_flag_whose_module_leaves_while_validators_run_is_told) {
   leaving = load_guarded();
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("guarded_new", &flag, &err));
+  pd_flag *flag = find_flag("guarded_new");
   CHECK_OK(pd_validator_add(&flag, 1, unloads, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_from_string(flag, "4", &err), PD_ERR_UNDEFINED,
                "guarded_new: the module that defined it has been unloaded");
@@ -550,8 +524,7 @@ static void *set_guarded(void *unused) {
 
 TEST(a_module_that_is_unloaded_leaves_when_no_other_thread_is_in_its_validator) {
   pd_module *module = load_guarded();
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  pd_module_info info = module_info(module);
   void *library = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
   gate = dlsym(library, "guarded_gate");
   dlclose(library);
@@ -560,11 +533,11 @@ TEST(a_module_that_is_unloaded_leaves_when_no_other_thread_is_in_its_validator) 
   CHECK(!pthread_create(&setting, NULL, set_guarded, NULL));
   while (__atomic_load_n(gate, __ATOMIC_ACQUIRE) != 2) usleep(1000);
   CHECK_OK(pd_module_unload(module, &err)); /* waits for nobody */
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  info = module_info(module);
   CHECK(info.present && info.flags == 4);
   __atomic_store_n(gate, 0, __ATOMIC_RELEASE);
   CHECK(!pthread_join(setting, NULL));
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  info = module_info(module);
   CHECK(!info.present);
   CHECK(pd_flag_set_from_string(a, "4", &err) == PD_ERR_UNDEFINED);
 }
@@ -578,16 +551,15 @@ static void keep_warning(const char *message, pd_warning kind, void *context) {
 
 TEST(old_and_retired_names_warn_once_each_and_what_came_before_the_handler_is_kept) {
   load_guarded();
-  CHECK_OK(parse("--guarded_old=3", "--guarded_gone"));
-  CHECK_OK(parse("--guarded_old=4", "--guarded_gone"));
+  CHECK_OK(parse_line("--guarded_old=3 --guarded_gone", NULL));
+  CHECK_OK(parse_line("--guarded_old=4 --guarded_gone", NULL));
   CHECK_OK(pd_warning_handle(keep_warning, &warned, &err));
   CHECK(warned == 2);
   CHECK_STR(warnings[0], "guarded_old is deprecated: use guarded_new");
   CHECK_STR(warnings[1], "--guarded_gone is retired, its value is ignored: since 2.0");
-  pd_flag *flag;
   int32_t value;
   bool gone;
-  CHECK_OK(pd_flag_find("guarded_old", &flag, &err));
+  pd_flag *flag = find_flag("guarded_old");
   CHECK_OK(pd_flag_get_int32(flag, &value, &err));
   CHECK(value == 4);
   CHECK_OK(pd_flag_find("guarded_gone", &flag, &err));
@@ -598,13 +570,11 @@ TEST(old_and_retired_names_warn_once_each_and_what_came_before_the_handler_is_ke
 }
 
 TEST(a_deprecated_flag_warns_when_it_is_given_and_works) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.deprecated = "use b";
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "a", def.deprecated = "use b");
   CHECK_OK(pd_warning_handle(keep_warning, &warned, &err));
   CHECK_OK(pd_flag_find("a", &a, &err));
   CHECK(warned == 0);
-  CHECK_OK(parse("--a=3", "--a=4"));
+  CHECK_OK(parse_line("--a=3 --a=4", NULL));
   CHECK(warned == 1 && value_of(a) == 4);
   CHECK_STR(warnings[0], "--a is deprecated: use b");
 }
@@ -616,12 +586,11 @@ static bool refuses(const pd_flag_entry *const *entries, void *context, char *wh
 
 TEST(a_message_about_a_sensitive_flag_doesnt_show_its_value) {
   load_guarded();
-  CHECK_STATUS(parse("--guarded_key=secret", NULL), PD_ERR_CHOICE,
+  CHECK_STATUS(parse_line("--guarded_key=secret", NULL), PD_ERR_CHOICE,
                "--guarded_key=<redacted>: expected one of a, b");
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("guarded_key", &flag, &err));
+  pd_flag *flag = find_flag("guarded_key");
   CHECK_OK(pd_validator_add(&flag, 1, refuses, (void *)(uintptr_t) "more", NULL, NULL, &err));
-  CHECK_STATUS(parse("--guarded_key=b", NULL), PD_ERR_REFUSED,
+  CHECK_STATUS(parse_line("--guarded_key=b", NULL), PD_ERR_REFUSED,
                "--guarded_key=<redacted>: rejected by a validator in program");
 }
 

@@ -35,10 +35,8 @@ static void begin_two(pd_validator validator) {
 }
 
 TEST(a_watcher_that_came_while_a_line_was_asked_about_is_notified) {
-  char *argv[] = {(char[]){"program"}, (char[]){"--second=1"}, NULL};
-  int argc = 2;
   begin_two(adds_a_watcher);
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--second=1", NULL));
   CHECK(notified == 1);
 }
 
@@ -109,12 +107,10 @@ static void give_first(const char *text) {
 
 TEST(a_reset_whose_validator_pops_the_override_drops_every_value) {
   give_first("3");
-  pd_assignment item = {first_flag, "4", 0, {0}};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  override = push_override(first_flag, "4");
   CHECK_OK(pd_validator_add(&first_flag, 1, pops, NULL, NULL, NULL, &err));
   CHECK_OK(pd_flag_reset(first_flag, &err));
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(first_flag, &info, &err));
+  pd_flag_info info = flag_info(first_flag);
   CHECK_STR(text_of(first_flag), "0");
   CHECK(info.source == PD_SOURCE_DEFAULT);
 }

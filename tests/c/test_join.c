@@ -2,7 +2,6 @@
  *
  * Built with: -ldl
  */
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -64,11 +63,7 @@ static size_t count_cells(const char *name) {
   return count;
 }
 
-static size_t count_flags(const pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info.flags;
-}
+static size_t count_flags(const pd_module *module) { return module_info(module).flags; }
 
 static void check_nothing(void) {
   CHECK(!is_defined("staged_level") && !is_defined("staged_plain") && call_stage() == 0);
@@ -126,8 +121,7 @@ TEST(a_name_that_is_taken_while_a_module_is_asked_refuses_all_of_it) {
   pd_flag_def def;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
   def.name = "staged_plain";
-  pd_flag *own;
-  CHECK_OK(pd_flag_register(&def, &own, &err));
+  pd_flag *own = register_flag(&def);
   finish_loading(&one);
   CHECK(one.status == PD_ERR_CONFLICT && !one.module && one.errors == 1);
   CHECK(!is_defined("staged_level") && call_stage() == 0);
@@ -176,9 +170,7 @@ static void load_itself(void) {
 
 TEST(usable_may_load_and_unload_its_own_module) {
   *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself;
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(load_module("staged"), &info, &err));
-  CHECK(info.present);
+  CHECK(module_info(load_module("staged")).present);
   check_everything();
   CHECK(count_cells("staged_level") == 1);
 }
@@ -237,13 +229,12 @@ static void load_itself_and_fork(void) {
 }
 
 TEST(a_child_of_usable_that_has_loaded_its_own_module_waits_for_the_answer) {
-  int status = 1;
   *leave_withdrawn("staged_during_usable") = (void *)(intptr_t)load_itself_and_fork;
   load_module("staged");
   CHECK(times_asked == 1);
   check_everything();
   if (child == 0) exit(0);
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
 }
 
 /* ---- A module that was refused ---- */
@@ -254,8 +245,7 @@ TEST(two_threads_retry_a_refused_module_and_each_has_its_own_errors) {
   pd_flag_def def;
   pd_flag_def_init(&def, sizeof def, PD_TYPE_string);
   def.name = "retried_level";
-  pd_flag *own;
-  CHECK_OK(pd_flag_register(&def, &own, &err));
+  pd_flag *own = register_flag(&def);
   CHECK(pd_module_load(plugin_path("retried"), NULL, NULL, &err) == PD_ERR_CONFLICT);
   CHECK_OK(pd_flag_unregister(own, &err));
   CHECK_OK(pd_pending_set("retried_level", "7", NULL, &err));

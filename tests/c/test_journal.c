@@ -3,7 +3,6 @@
  * Built with: -I$SOURCES -Wl,--wrap=realloc $LIBRARY
  */
 #include <malloc.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -115,10 +114,7 @@ TEST(the_source_of_an_override_is_noted) {
 }
 
 TEST(that_an_optional_flag_has_no_value_is_noted) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  pd_flag *flag;
-  def.optional = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   start_journal();
   CHECK_OK(pd_flag_set_int64(flag, 0, &err)); /* as without a value */
   const pd__event *event = take_event();
@@ -128,19 +124,15 @@ TEST(that_an_optional_flag_has_no_value_is_noted) {
 }
 
 TEST(freezing_is_noted_also_by_the_end_of_startup) {
-  pd_flag_def def = definition(PD_TYPE_int64, "early");
   pd_flag *flag = define_flag(PD_TYPE_int64, "level"), *early;
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &early, &err));
+  early = DEFINE(PD_TYPE_int64, "early", def.startup_only = true);
   start_journal();
   CHECK_OK(pd_flag_freeze(flag, &err));
   const pd__event *event = take_event();
   CHECK(event->kind == PD_EVENT_FROZEN && event->after.frozen && !event->before.frozen);
   CHECK_OK(pd_flag_unfreeze(flag, &err));
   CHECK(take_event()->kind == PD_EVENT_FROZEN);
-  char *argv[] = {(char[]){"program"}, NULL};
-  int argc = 1;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  end_startup();
   pd__journal_mark_stale();
   event = take_event();
   CHECK(event->kind == PD_EVENT_FROZEN && event->flag == early && event->after.frozen);
@@ -233,11 +225,9 @@ TEST(a_journal_that_finds_no_memory_starts_later) {
 }
 
 static void check_epoch_of_child(const char *of_parent, bool same) {
-  int status;
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) _exit(!strcmp(pd__journal_epoch(), of_parent) == same ? 0 : 1);
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
 }
 
 TEST(each_process_has_an_epoch_of_its_own) {

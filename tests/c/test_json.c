@@ -11,11 +11,7 @@ static const char *json(pd_help_kind kind, const char *version) {
   return written;
 }
 
-static pd_flag *add(pd_flag_def def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
-}
+static pd_flag *add(pd_flag_def def) { return register_flag(&def); }
 
 static pd_flag_def text(const char *name, const char *value) {
   pd_flag_def def = definition(PD_TYPE_string, name);

@@ -14,12 +14,6 @@
 
 static pd_flag *flag, *free_flag;
 
-static int64_t value_of(const pd_flag *of) {
-  int64_t value;
-  CHECK_OK(pd_flag_get_int64(of, &value, &err));
-  return value;
-}
-
 /* A set with hooks in another flag works, here and in a child. */
 static void check_sets(void) {
   static int64_t last;
@@ -27,7 +21,7 @@ static void check_sets(void) {
   CHECK(value_of(free_flag) == last);
 }
 
-static void check_child(void) {
+static void check_in_child(void) {
   int status;
   pid_t pid = fork();
   CHECK(pid >= 0);
@@ -90,7 +84,7 @@ static void leave_again_and_again(void) {
     check_sets();
   }
   set_deeper(&room);
-  check_child();
+  check_in_child();
 }
 
 TEST(a_validator_may_leave_by_longjmp) {
@@ -141,7 +135,7 @@ TEST(a_validator_that_a_constructor_calls_may_leave_the_load_by_longjmp) {
   CHECK_OK(pd_deferred_run(NULL, &err));
   CHECK_OK(pd_module_unload(module, &err));
   CHECK(pd_module_load(plugin_path("none"), NULL, NULL, &err) == PD_ERR_LOAD);
-  check_child();
+  check_in_child();
 }
 
 /* ---- `usable` by longjmp ---- */
@@ -174,7 +168,7 @@ TEST(a_question_whether_an_implementation_can_run_may_leave_by_longjmp) {
   load_module("op_native");
   register_and_jump();
   check_sets();
-  check_child();
+  check_in_child();
 }
 
 /* ---- Fibers ---- */
@@ -216,7 +210,7 @@ static fiber *start_fiber(void) {
 static void *resume_and_set(void *suspended) {
   resume(suspended);
   check_sets();
-  check_child();
+  check_in_child();
   return NULL;
 }
 
@@ -227,7 +221,7 @@ static void *start_and_set(void *out) {
     finish(start(resume_and_set, made));
     check_sets();
   }
-  check_child();
+  check_in_child();
   return NULL;
 }
 
@@ -250,5 +244,5 @@ TEST(a_child_does_not_notice_suspended_callbacks) {
   CHECK_OK(pd_validator_add(&flag, 1, stop_in_validator, NULL, NULL, NULL, &err));
   for (int i = 0; i < 8; i++) CHECK((fibers[i] = start_fiber()));
   check_sets();
-  check_child();
+  check_in_child();
 }

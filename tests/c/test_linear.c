@@ -218,9 +218,7 @@ static void deprecate(int count) {
   for (int i = 0; i < count; i++) {
     char own[64];
     snprintf(own, sizeof own, "%.*s", (int)strlen(argv[i + 1]) - 4, argv[i + 1] + 2);
-    pd_flag_def def = definition(PD_TYPE_int64, own);
-    def.deprecated = "use another one";
-    CHECK_OK(pd_flag_register(&def, NULL, &err));
+    DEFINE(PD_TYPE_int64, own, def.deprecated = "use another one");
   }
   int argc = count + 1;
   char **words = calloc((size_t)count + 1, sizeof *words);
@@ -455,11 +453,7 @@ TEST(signatures_that_differ_in_types_cost_the_same_each) { check_linear(overload
 static pd_scope scopes[MANY];
 
 static pd_flag *define_scoped(const char *name) {
-  pd_flag_def def = definition(PD_TYPE_int64, name);
-  pd_flag *made = NULL;
-  def.scoped = true;
-  CHECK_OK(pd_flag_register(&def, &made, &err));
-  return made;
+  return DEFINE(PD_TYPE_int64, name, def.scoped = true);
 }
 
 static void push_scopes(int count, bool own_flags) {

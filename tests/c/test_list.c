@@ -17,12 +17,7 @@ static size_t count(const char *list) {
 }
 
 static pd_flag *list_of(pd_type type, const char *name, const char *choices) {
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  pd_flag *flag = NULL;
-  def.list = (uint8_t)type;
-  def.choices = choices;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(PD_TYPE_string, name, def.list = (uint8_t)type, def.choices = choices);
 }
 
 TEST(items_stand_between_commas) {
@@ -129,11 +124,9 @@ TEST(a_long_list_and_a_long_item_are_read_whole) {
 }
 
 TEST(a_list_that_a_command_line_lacks_says_what_it_is) {
-  char program[] = "program", word[] = "--sizes", *argv[] = {program, word, NULL};
-  int argc = 2;
   list_of(PD_TYPE_int32, "sizes", NULL);
   CHECK_STATUS(
-      pd_parse_argv(&argc, argv, NULL, &err), PD_ERR_ARGV,
+      parse_line("--sizes", NULL), PD_ERR_ARGV,
       "--sizes: the value is missing, expected a list separated by commas, each item a 32-bit "
       "integer");
 }

@@ -1,12 +1,6 @@
 /* Loads by path that are refused, repeated or given back, and namespaces. */
 #include "plugged.h"
 
-static pd_module_info info_of(const pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info;
-}
-
 static pd_module *load_as(const char *name, const char *name_space) {
   pd_module *module = NULL;
   CHECK_OK(pd_module_load_as(plugin_path(name), name_space, NULL, &module, &err));
@@ -35,7 +29,7 @@ TEST(a_namespace_is_part_of_every_name) {
   pd_module *module = load_as("alpha", "beta");
   CHECK(is_defined("beta.alpha_level") && is_defined("beta.alpha_lvl"));
   CHECK(is_defined("beta.alpha_mode") && !is_defined("alpha_level") && !is_defined("alpha_lvl"));
-  CHECK_STR(info_of(module).name_space, "beta");
+  CHECK_STR(module_info(module).name_space, "beta");
   CHECK_OK(pd_flag_set_by_name("beta.alpha_lvl", "3", &err));
   CHECK(((int (*)(void))(intptr_t)symbol_in("alpha", "alpha_level"))() == 3);
   unload(module);
@@ -87,7 +81,7 @@ TEST(a_namespace_is_the_beginning_of_a_name) {
     CHECK(refuse_load("alpha", wrong[i], PD_ERR_NAME, message) == 0);
   }
   CHECK(!is_loaded("alpha"));
-  CHECK(info_of(load_as("alpha", "")).flags == 4 && is_defined("alpha_level"));
+  CHECK(module_info(load_as("alpha", "")).flags == 4 && is_defined("alpha_level"));
 }
 
 TEST(a_module_keeps_the_names_of_its_first_load) {
@@ -104,7 +98,7 @@ TEST(a_module_keeps_the_names_of_its_first_load) {
   CHECK(refuse_load("alpha", NULL, PD_ERR_CONFLICT, "is already loaded, in namespace beta") == 1);
   CHECK(refuse_load("alpha", "gamma", PD_ERR_CONFLICT, "in namespace beta") == 1);
   CHECK(load_as("alpha", "beta") == module && is_defined("beta.alpha_level"));
-  CHECK_STR(info_of(module).name_space, "beta");
+  CHECK_STR(module_info(module).name_space, "beta");
   unload(module);
   unload(module);
   CHECK(!is_defined("beta.alpha_level"));
@@ -125,7 +119,7 @@ TEST(a_module_without_flags_has_no_namespace) {
   begin();
   pd_module *module = load_as("plain", "beta");
   CHECK(load_as("plain", "gamma") == module && load_module("plain") == module);
-  CHECK_STR(info_of(module).name_space, "");
+  CHECK_STR(module_info(module).name_space, "");
 }
 
 TEST(a_namespace_is_for_the_module_that_is_named_and_not_for_what_it_needs) {
@@ -141,7 +135,7 @@ TEST(imports_have_no_namespace) {
   pd_module *import = load_as("import", "beta");
   CHECK_OK(pd_flag_set_by_name("alpha_level", "8", &err));
   CHECK(((int (*)(void))(intptr_t)symbol_in("import", "imported_level"))() == 8);
-  CHECK(info_of(import).flags == 0);
+  CHECK(module_info(import).flags == 0);
 }
 
 TEST(the_handle_of_a_flag_in_a_namespace_outlives_its_module) {
@@ -164,7 +158,7 @@ TEST(a_module_of_another_abi_is_refused_each_time_and_leaves) {
     CHECK(!is_defined("other_abi"));
     CHECK(!LOADER_UNMAPS || !is_loaded("other_abi"));
     pd_module *module = pd_module_next(NULL);
-    CHECK(module && !info_of(module).present);
+    CHECK(module && !module_info(module).present);
   }
   CHECK_OK(pd_modules_check(NULL, &err));
 }
@@ -175,7 +169,7 @@ TEST(a_module_of_another_abi_that_stays_is_not_present) {
   CHECK(refuse_load("other_abi", NULL, PD_ERR_ABI, "built for ABI version 99, expected 1") == 1);
   CHECK(is_loaded("other_abi"));
   pd_module *module = pd_module_next(NULL);
-  CHECK(module && !info_of(module).present && info_of(module).status == PD_ERR_ABI);
+  CHECK(module && !module_info(module).present && module_info(module).status == PD_ERR_ABI);
   close_plugin(handle);
 }
 
@@ -192,12 +186,12 @@ TEST(the_errors_of_a_module_are_those_of_its_last_join) {
   pd_module *alpha = load_module("alpha");
   void *clash = open_plugin("clash");
   pd_module *refused = pd_module_next(alpha);
-  CHECK(info_of(refused).status == PD_ERR_CONFLICT && count_errors(refused) == 2);
+  CHECK(module_info(refused).status == PD_ERR_CONFLICT && count_errors(refused) == 2);
   CHECK(refuse_load("clash", NULL, PD_ERR_CONFLICT, "'alpha_level' is already defined") == 2);
   CHECK(count_errors(refused) == 2);
   unload(alpha);
   CHECK(load_module("clash") == refused);
-  CHECK(info_of(refused).status == PD_OK && count_errors(refused) == 0);
+  CHECK(module_info(refused).status == PD_OK && count_errors(refused) == 0);
   unload(refused);
   close_plugin(clash);
   CHECK(!is_defined("clash_free"));
@@ -221,9 +215,9 @@ TEST(a_companion_that_stayed_says_with_which_module_it_was_refused) {
   size_t found = 0;
   CHECK(refuse_load("needs_lasting", NULL, PD_ERR_CONFLICT, "'alpha_") > 0);
   for (pd_module *each = NULL; (each = pd_module_next(each));) {
-    if (!strstr(info_of(each).path, "/liblasting.so")) continue;
+    if (!strstr(module_info(each).path, "/liblasting.so")) continue;
     pd_error_list *errors = pd_error_list_new();
-    CHECK(info_of(each).status == PD_ERR_LOAD && info_of(each).flags == 0);
+    CHECK(module_info(each).status == PD_ERR_LOAD && module_info(each).flags == 0);
     CHECK_OK(pd_module_get_errors(each, errors, &err));
     CHECK(pd_error_list_count(errors) == 1);
     const char *message = pd_error_list_at(errors, 0)->message;
@@ -253,9 +247,7 @@ TEST(a_module_that_only_registered_a_flag_is_no_loaded_one) {
   begin();
   if (!LOADER_UNMAPS) return;
   void *bare = open_plugin("bare");
-  pd_flag_def def = definition(PD_TYPE_int32, "bare");
-  def.cell = symbol(bare, "bare_cell");
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "bare", def.cell = symbol(bare, "bare_cell"));
   CHECK(!pd_module_next(NULL));
   pd_module *module = load_module("bare"), *alpha = load_module("alpha");
   CHECK(pd_module_next(NULL) == module && pd_module_next(module) == alpha);

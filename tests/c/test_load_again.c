@@ -78,13 +78,11 @@ TEST(a_late_definition_that_is_made_twice_is_defined_once) {
   begin();
   int (*call)(void) = (int (*)(void))(intptr_t)symbol(open_plugin("staged_user"), "staged_call");
   for (int i = 0; i < 2; i++) {
-    pd_module_info info = {.size = sizeof info};
     pd_module *module = load_module("staged");
     pd_status (*define_late)(void) =
         (pd_status(*)(void))(intptr_t)symbol_in("staged", "staged_define_late");
     CHECK(call() == 2 && define_late() == PD_OK && define_late() == PD_OK);
-    CHECK_OK(pd_module_get_info(module, &info, &err));
-    CHECK(is_defined("staged_late") && info.flags == 3);
+    CHECK(is_defined("staged_late") && module_info(module).flags == 3);
     CHECK_OK(pd_module_unload(module, &err));
   }
 }

@@ -8,15 +8,9 @@
 #include "module/module.h"
 #include "plugged.h"
 
-static pd_module_info info_of(const pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info;
-}
-
 static pd_module *find_module(const char *file) {
   for (pd_module *each = NULL; (each = pd_module_next(each));) {
-    if (strstr(info_of(each).path, file)) return each;
+    if (strstr(module_info(each).path, file)) return each;
   }
   check_fail(__FILE__, __LINE__, "no module %s", file);
 }
@@ -47,8 +41,8 @@ TEST(a_library_of_another_abi_that_a_module_needs_refuses_the_load) {
   begin();
   refuse_load("uses_foreign", PD_ERR_ABI, "libforeign.so: built for ABI version 99, expected 1");
   pd_module *foreign = find_module("/libforeign.so"), *left = find_module("/libother_abi.so");
-  CHECK(!info_of(foreign).present && info_of(foreign).status == PD_ERR_ABI);
-  CHECK(info_of(left).status == PD_OK && count_errors(left) == 0);
+  CHECK(!module_info(foreign).present && module_info(foreign).status == PD_ERR_ABI);
+  CHECK(module_info(left).status == PD_OK && count_errors(left) == 0);
   CHECK(!is_defined("uses_foreign"));
 }
 
@@ -56,7 +50,7 @@ TEST(a_library_without_flags_is_not_present_after_a_refused_load) {
   begin();
   load_module("alpha");
   refuse_load("plain_needs_clash", PD_ERR_CONFLICT, "'alpha_level' is already defined");
-  CHECK(!info_of(find_module("/libplain_needs_clash.so")).present);
+  CHECK(!module_info(find_module("/libplain_needs_clash.so")).present);
 }
 
 TEST(a_late_definition_that_is_refused_in_a_constructor_refuses_the_module) {
@@ -64,7 +58,7 @@ TEST(a_late_definition_that_is_refused_in_a_constructor_refuses_the_module) {
   pd_flag *own = define_flag(PD_TYPE_int64, "late_clash");
   refuse_load("late_clash", PD_ERR_CONFLICT, "'late_clash' is already defined");
   CHECK(is_loaded("late_clash") && !is_defined("late_clash_sound"));
-  CHECK(info_of(find_module("/liblate_clash.so")).status == PD_ERR_CONFLICT);
+  CHECK(module_info(find_module("/liblate_clash.so")).status == PD_ERR_CONFLICT);
   CHECK_OK(pd_flag_unregister(own, &err));
   load_module("late_clash");
   CHECK(is_defined("late_clash_sound") && is_defined("late_clash"));
@@ -81,7 +75,7 @@ TEST(a_module_that_joins_after_a_load_within_the_load_belongs_to_the_outer_one) 
 TEST(a_module_that_lost_its_namespace_with_its_record_has_none) {
   begin();
   CHECK(pd_module_load_as(plugin_path("other_abi"), "beta", NULL, NULL, &err) == PD_ERR_ABI);
-  CHECK_STR(info_of(find_module("/libother_abi.so")).name_space, "");
+  CHECK_STR(module_info(find_module("/libother_abi.so")).name_space, "");
 }
 
 /* ---- Modules that join again during a load ---- */
@@ -137,7 +131,7 @@ static void join_shifting_on_a_thread(void) {
 
 TEST(a_refused_module_is_tried_again_only_by_a_load) {
   refuse_unwelcome(join_shifting_on_a_thread);
-  CHECK(info_of(find_module("/libshifting.so")).status == PD_ERR_CONFLICT);
+  CHECK(module_info(find_module("/libshifting.so")).status == PD_ERR_CONFLICT);
   load_module("shifting");
 }
 
@@ -173,9 +167,7 @@ static pd_module *withdraw_lasting(void) {
 TEST(companions_are_found_among_libraries_that_only_registered_something) {
   pd_module *alpha = withdraw_lasting();
   open_plugin("bare");
-  pd_flag_def def = definition(PD_TYPE_int32, "bare");
-  def.cell = symbol_in("bare", "bare_cell");
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "bare", def.cell = symbol_in("bare", "bare_cell"));
   CHECK_OK(pd_module_unload(alpha, &err));
   load_module("needs_lasting");
   CHECK(is_defined("lasting") && is_defined("bare"));
@@ -215,11 +207,9 @@ TEST(a_withdrawn_module_that_registered_a_flag_joins_when_it_is_loaded_again) {
   CHECK(call() == 2);
   CHECK_OK(pd_module_unload(staged, &err));
   CHECK(!is_defined("staged_level"));
-  pd_flag_def def = definition(PD_TYPE_int64, "inside_staged");
-  def.cell = symbol_in("staged", "staged_during_validate");
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int64, "inside_staged", def.cell = symbol_in("staged", "staged_during_validate"));
   CHECK(load_module("staged") == staged);
-  CHECK(is_defined("staged_level") && info_of(staged).flags == 2 && call() == 2);
+  CHECK(is_defined("staged_level") && module_info(staged).flags == 2 && call() == 2);
 }
 
 /* ---- Modules that were loaded before the registry ---- */
@@ -245,7 +235,7 @@ static pd_module *add_image(const char *path, uintptr_t low, uintptr_t high) {
   pd_module *module = pd__member_add(&image);
   pd__platform_unlock();
   CHECK(module);
-  CHECK_STR(info_of(module).path, path);
+  CHECK_STR(module_info(module).path, path);
   return module;
 }
 
@@ -254,9 +244,9 @@ TEST(an_image_at_the_place_of_another_one_is_a_module_of_its_own) {
   pd_module *first = add_image("/first", 0x10000, 0x20000);
   CHECK(add_image("/first", 0x10000, 0x20000) == first);
   pd_module *second = add_image("/second", 0x10000, 0x30000);
-  CHECK(second != first && !info_of(first).present);
+  CHECK(second != first && !module_info(first).present);
   pd_module *third = add_image("/third", 0x18000, 0x30000);
-  CHECK(third != second && third != first && !info_of(second).present);
+  CHECK(third != second && third != first && !module_info(second).present);
 }
 
 TEST(the_image_of_a_module_that_has_a_record_is_not_that_module_again) {
@@ -265,8 +255,8 @@ TEST(the_image_of_a_module_that_has_a_record_is_not_that_module_again) {
   pd__platform_image *image =
       pd__platform_find_image(PD__NO_RECORDS, symbol_in("alpha", "spare_cell"));
   CHECK(image);
-  CHECK(add_image(info_of(alpha).path, image->low, image->high) != alpha);
-  CHECK(info_of(alpha).flags == 4);
+  CHECK(add_image(module_info(alpha).path, image->low, image->high) != alpha);
+  CHECK(module_info(alpha).flags == 4);
   free(image);
 }
 

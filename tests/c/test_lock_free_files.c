@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -73,15 +72,13 @@ static void use_registry(void) {
   CHECK_OK(pd_flag_get_int64(own, &value, &err));
   CHECK(value == 8);
   close_plugin(open_plugin("alpha"));
-  int status;
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) {
     alarm(240);
     CHECK_OK(pd_flag_set_int64(own, 9, &err));
     _exit(0);
   }
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
 }
 
 static void check_meanwhile(void *(*act)(void *), const char *after) {

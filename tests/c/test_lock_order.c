@@ -173,13 +173,11 @@ static void write_flagfile(const char *text) {
 
 TEST(a_flagfile_of_a_command_line_is_read) {
   char argument[96];
-  char *argv[] = {(char *)(uintptr_t) "program", argument, NULL};
-  int argc = 2;
   pd_flag *own = define_flag(PD_TYPE_int64, "own");
   write_flagfile("--own=5\n");
   snprintf(argument, sizeof argument, "--flagfile=%s", path);
   watch();
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line(argument, NULL));
   CHECK_STR(text_of(own), "5");
   CHECK(asked_files > 0);
   unlink(path);
@@ -187,8 +185,6 @@ TEST(a_flagfile_of_a_command_line_is_read) {
 
 TEST(a_flagfile_in_a_flagfile_is_read) {
   char argument[96], text[128];
-  char *argv[] = {(char *)(uintptr_t) "program", argument, NULL};
-  int argc = 2;
   pd_flag *own = define_flag(PD_TYPE_int64, "own");
   write_flagfile("--own=5\n");
   snprintf(text, sizeof text, "--flagfile=%s\n", path);
@@ -198,7 +194,7 @@ TEST(a_flagfile_in_a_flagfile_is_read) {
   write_flagfile(text);
   snprintf(argument, sizeof argument, "--flagfile=%s", path);
   watch();
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line(argument, NULL));
   CHECK_STR(text_of(own), "5");
   unlink(path);
   unlink(inner);
@@ -216,9 +212,6 @@ TEST(a_flagfile_of_file_values_is_read) {
 }
 
 TEST(a_flagfile_that_does_not_exist_is_looked_for) {
-  char *argv[] = {(char *)(uintptr_t) "program",
-                  (char *)(uintptr_t) "--flagfile=/nowhere/of_lock_order", NULL};
-  int argc = 2;
   watch();
-  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_FILE);
+  CHECK(parse_line("--flagfile=/nowhere/of_lock_order", NULL) == PD_ERR_FILE);
 }

@@ -9,13 +9,8 @@ static int argc;
 static void start(void) {
   count = define_flag(PD_TYPE_int32, "count");
   quick = define_flag(PD_TYPE_bool, "quick");
-  pd_flag_def def = definition(PD_TYPE_string, "files");
-  def.list = PD_TYPE_string;
-  def.aliases = "f";
-  CHECK_OK(pd_flag_register(&def, &files, &err));
-  def = definition(PD_TYPE_string, "secret");
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &secret, &err));
+  files = DEFINE(PD_TYPE_string, "files", def.list = PD_TYPE_string, def.aliases = "f");
+  secret = DEFINE(PD_TYPE_string, "secret", def.sensitive = true);
 }
 
 static pd_status parse(const char *line, pd_parse_options *options) {
@@ -129,13 +124,8 @@ TEST(a_look_at_a_sensitive_flag_is_refused) {
 }
 
 TEST(a_look_leaves_startup_and_validators_alone) {
-  pd_flag *late, *needed;
-  pd_flag_def def = definition(PD_TYPE_int32, "late");
-  def.startup_only = true;
-  CHECK_OK(pd_flag_register(&def, &late, &err));
-  def = definition(PD_TYPE_int32, "needed");
-  def.required = true;
-  CHECK_OK(pd_flag_register(&def, &needed, &err));
+  pd_flag *late = DEFINE(PD_TYPE_int32, "late", def.startup_only = true);
+  DEFINE(PD_TYPE_int32, "needed", def.required = true);
   CHECK(argument_of("--late=5 train", 0) == 2);
   pd_parse_options options = {.commands = 1};
   CHECK_OK(parse("--late=5 train --needed=1", &options));
@@ -181,10 +171,7 @@ static void keep(const char *text, size_t length, void *unused) {
 }
 
 static void define_in(const char *name, const char *module) {
-  pd_flag *flag;
-  pd_flag_def def = definition(PD_TYPE_int32, name);
-  def.module = module;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  DEFINE(PD_TYPE_int32, name, def.module = module);
 }
 
 TEST(help_shows_some_modules_first_and_leaves_others_out) {

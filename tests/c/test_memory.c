@@ -75,10 +75,7 @@ static pd_status define_waiting(void) {
   return pd_flag_register(&def, NULL, &err);
 }
 
-static void check_waiting(void) {
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("text", &flag, &err));
-}
+static void check_waiting(void) { find_flag("text"); }
 
 TEST(a_waiting_value_that_finds_no_memory_is_reported) {
   run(&(scenario){wait_with_number, define_waiting, nothing, check_waiting}, 3);

@@ -84,7 +84,6 @@ TEST(a_call_in_a_scope_needs_memory_for_a_list_once_and_without_it_runs_its_own)
   static pd_op_signature signature = {"twice", "double (double)", {PD_CODE_DOUBLE, PD_CODE_DOUBLE}};
   static pd_scoped_slot slot = {.function = (any_function)op_one};
   pd_op_def def = op_def(PD_KIND_OP, "native", op_one);
-  pd_flag *flag = NULL;
   def.signature = &signature;
   def.scoped = true;
   def.slot = &slot.function;
@@ -93,7 +92,7 @@ TEST(a_call_in_a_scope_needs_memory_for_a_list_once_and_without_it_runs_its_own)
   def.signature = &signature;
   def.choice.rank = -1;
   add_op(&def);
-  CHECK_OK(pd_flag_find("impl.twice", &flag, &err));
+  pd_flag *flag = find_flag("impl.twice");
   CHECK(slot.find);
   pd_scope outer = push(flag, "slow,native"), inner = push(flag, "slow");
   CHECK(slot.find(&slot) == (any_function)slow_twice);

@@ -89,9 +89,7 @@ TEST(a_group_is_added_or_not) {
 enum { WATCHERS = 40 }; /* half of them of all flags */
 
 static void define_watched(void) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.watch = count_watch;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "a", def.watch = count_watch);
   b = define_flag(PD_TYPE_int64, "b");
   for (int i = 0; i < WATCHERS; i++) {
     CHECK_OK(pd_watcher_add(i % 2 ? a : NULL, count_change, NULL, NULL, NULL, &err));
@@ -120,11 +118,7 @@ TEST(watchers_are_notified_of_a_batch_or_it_is_not_set) {
   run(&(scenario){define_watched, set_both, check_not_set, check_set_and_told}, 2);
 }
 
-static void define_secret(void) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
-}
+static void define_secret(void) { a = DEFINE(PD_TYPE_string, "key", def.sensitive = true); }
 
 static pd_status set_secret(void) { return pd_flag_set_string(a, "hunter2", &err); }
 static void check_no_secret(void) { CHECK_STR(text_of(a), ""); }
@@ -142,9 +136,7 @@ static bool write_long(const char *text, void *context, pd_writer write, void *o
 }
 
 static void define_checked(void) {
-  pd_flag_def def = definition(PD_TYPE_string, "a");
-  def.convert = write_long;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_string, "a", def.convert = write_long);
   b = define_flag(PD_TYPE_int64, "b");
   pd_flag *both[] = {b, a};
   CHECK_OK(pd_validator_add(both, 2, is_small, NULL, NULL, NULL, &err));
@@ -185,9 +177,7 @@ TEST(a_long_batch_is_converted_and_validated_or_not_set) {
 }
 
 static void define_list(void) {
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("names");
   CHECK_OK(pd_flag_register(&def, &a, &err));
 }
 

@@ -33,8 +33,7 @@ static pd_status define_bad(void) {
 }
 
 static void check_dropped(void) {
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("bad", &flag, &err));
+  pd_flag *flag = find_flag("bad");
   CHECK_STR(text_of(flag), "0");
   CHECK_STR(text_of(mate), "0");
 }

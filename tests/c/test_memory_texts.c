@@ -110,9 +110,7 @@ static void begin_copy(void) {
 /* The path is known already, as that of the module of a flag. */
 static void begin_copy_of_known_path(void) {
   static int32_t cell;
-  pd_flag_def def = definition(PD_TYPE_int32, "of_program");
-  def.cell = &cell;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "of_program", def.cell = &cell);
   use_up_text();
 }
 
@@ -235,9 +233,7 @@ static pd_status load_alpha(pd_module **out) {
 
 TEST(a_value_that_is_refused_is_an_error_of_the_load_even_without_memory) {
   for (int number = 0; number < 60; number++) {
-    int status;
     pid_t child = fork();
-    CHECK(child >= 0);
     if (child == 0) {
       pd_module *module = NULL;
       CHECK_OK(pd_pending_set("alpha_level", "no number", NULL, &err));
@@ -248,7 +244,7 @@ TEST(a_value_that_is_refused_is_an_error_of_the_load_even_without_memory) {
       CHECK(err.status == got);
       exit(0);
     }
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    check_child(child);
   }
 }
 
@@ -260,17 +256,12 @@ static void wait_for_operation(void) {
 
 static pd_status define_operation(void) { return register_op(PD_KIND_OP, "native"); }
 
-static void check_operation(void) {
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find("impl.sum", &flag, &err));
-}
+static void check_operation(void) { find_flag("impl.sum"); }
 
 /* A value that finds no memory is an error of its own: the operation is there. */
 TEST(an_operation_with_a_pending_value_comes_or_not) {
   for (int number = 0; number < 60; number++) {
-    int status;
     pid_t child = fork();
-    CHECK(child >= 0);
     if (child == 0) {
       wait_for_operation();
       left = number;
@@ -281,7 +272,7 @@ TEST(an_operation_with_a_pending_value_comes_or_not) {
       if (got == PD_OK) check_operation();
       exit(0);
     }
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    check_child(child);
   }
 }
 
@@ -297,9 +288,7 @@ static void make_known(const char *text) {
  * second, and so on. */
 static void list_knowing(pd_status (*list)(void), const char *const *texts, size_t count) {
   for (size_t known = 0; known < count; known++) {
-    int status;
     pid_t child = fork();
-    CHECK(child >= 0);
     if (child == 0) {
       for (size_t i = 0; i < known; i++) make_known(texts[i]);
       use_up_text();
@@ -309,7 +298,7 @@ static void list_knowing(pd_status (*list)(void), const char *const *texts, size
       CHECK(got == PD_ERR_MEMORY && failed);
       exit(0);
     }
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    check_child(child);
   }
   CHECK_OK(list());
 }
@@ -341,10 +330,9 @@ static void load_fill(void) {
 
 static char file_of_fill[4096];
 static void learn_file_of_fill(void) {
-  int ends[2], status;
+  int ends[2];
   CHECK(pipe(ends) == 0);
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) {
     load_fill();
     CHECK_OK(get_op());
@@ -352,7 +340,7 @@ static void learn_file_of_fill(void) {
     exit(0);
   }
   CHECK(read(ends[0], file_of_fill, sizeof file_of_fill - 1) > 0);
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
 }
 
 static pd_status get_first_impl(void) {
@@ -389,8 +377,7 @@ static void know_file(void) {
 static void check_not_named(void) { CHECK(!is_defined("the_name_of_a_flag")); }
 
 static void check_named(void) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(named, &info, &err));
+  pd_flag_info info = flag_info(named);
   CHECK_STR(info.name, "the_name_of_a_flag");
   CHECK_STR(info.file, "the file of a flag.c");
 }

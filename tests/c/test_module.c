@@ -23,25 +23,12 @@ static pd_module *load(const char *name) {
 
 static void unload(pd_module *module) { CHECK_OK(pd_module_unload(module, &err)); }
 
-static pd_flag *find(const char *name) {
-  pd_flag *flag;
-  CHECK_OK(pd_flag_find(name, &flag, &err));
-  return flag;
-}
-
-static bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
-}
-
 static void set(const char *name, const char *text) {
-  CHECK_OK(pd_flag_set_from_string(find(name), text, &err));
+  CHECK_OK(pd_flag_set_from_string(find_flag(name), text, &err));
 }
 
 static int call(pd_module *module, const char *function) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  void *handle = dlopen(info.path, RTLD_NOW | RTLD_NOLOAD);
+  void *handle = dlopen(module_info(module).path, RTLD_NOW | RTLD_NOLOAD);
   CHECK(handle);
   int (*symbol)(void);
   *(void **)&symbol = dlsym(handle, function);
@@ -51,11 +38,7 @@ static int call(pd_module *module, const char *function) {
   return result;
 }
 
-static bool is_present(const pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info.present;
-}
+static bool is_present(const pd_module *module) { return module_info(module).present; }
 
 /* ---- Loading ---- */
 
@@ -65,8 +48,7 @@ TEST(a_loaded_modules_flags_are_defined_and_it_reads_what_is_set) {
   CHECK(call(alpha, "alpha_level") == 6);
   set("alpha_level", "9");
   CHECK(call(alpha, "alpha_level") == 9);
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(find("alpha_mode"), &info, &err));
+  pd_flag_info info = flag_info(find_flag("alpha_mode"));
   CHECK(info.owner == alpha);
   CHECK_STR(info.module, plugin("alpha"));
   CHECK_STR(info.help, "How to search");
@@ -77,10 +59,8 @@ TEST(the_flags_of_a_module_are_listed_in_the_order_of_its_source) {
   load("alpha");
   const pd_flag *flag = NULL;
   for (int i = 0; i < 4; i++) {
-    pd_flag_info info = {.size = sizeof info};
     flag = pd_flag_next(flag);
-    CHECK_OK(pd_flag_get_info(flag, &info, &err));
-    CHECK_STR(info.name, names[i]);
+    CHECK_STR(flag_info(flag).name, names[i]);
   }
   CHECK(!pd_flag_next(flag));
 }
@@ -89,11 +69,10 @@ TEST(modules_are_listed_and_described) {
   pd_module *alpha = load("alpha"), *plain = load("plain");
   CHECK(pd_module_next(NULL) == alpha && pd_module_next(alpha) == plain);
   CHECK(!pd_module_next(plain));
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(alpha, &info, &err));
+  pd_module_info info = module_info(alpha);
   CHECK_STR(info.path, plugin("alpha"));
   CHECK(info.present && info.flags == 4 && info.status == PD_OK);
-  CHECK_OK(pd_module_get_info(plain, &info, &err));
+  info = module_info(plain);
   CHECK(info.present && info.flags == 0 && info.status == PD_OK);
   info.size = 1;
   char message[64];
@@ -142,17 +121,17 @@ TEST(a_reload_finds_the_values_that_were_set) {
   pd_module *alpha = load("alpha");
   set("alpha_level", "3");
   set("alpha_mode", "best");
-  pd_flag *level = find("alpha_level");
+  pd_flag *level = find_flag("alpha_level");
   unload(alpha);
   CHECK(load("alpha") == alpha);
-  CHECK(find("alpha_level") == level);
+  CHECK(find_flag("alpha_level") == level);
   CHECK(call(alpha, "alpha_level") == 3);
-  CHECK_STR(text_of(find("alpha_mode")), "best");
+  CHECK_STR(text_of(find_flag("alpha_mode")), "best");
 }
 
 TEST(a_flag_of_a_module_that_left_says_so_and_its_handle_stays) {
   pd_module *alpha = load("alpha");
-  pd_flag *level = find("alpha_level");
+  pd_flag *level = find_flag("alpha_level");
   const int32_t *address = (const int32_t *)pd_flag_get_address(level);
   int32_t value;
   pd_flag_info info = {.size = sizeof info};
@@ -171,10 +150,9 @@ TEST(a_flag_of_a_module_that_left_says_so_and_its_handle_stays) {
 
 TEST(text_of_a_module_that_left_stays_valid) {
   pd_module *alpha = load("alpha");
-  pd_flag_info info = {.size = sizeof info};
   const char *value;
-  CHECK_OK(pd_flag_get_info(find("alpha_mode"), &info, &err));
-  CHECK_OK(pd_flag_get_string(find("alpha_mode"), &value, &err));
+  pd_flag_info info = flag_info(find_flag("alpha_mode"));
+  CHECK_OK(pd_flag_get_string(find_flag("alpha_mode"), &value, &err));
   unload(alpha);
   CHECK_STR(info.help, "How to search");
   CHECK_STR(info.choices, "fast|best");
@@ -185,7 +163,7 @@ TEST(text_of_a_module_that_left_stays_valid) {
 
 TEST(a_layer_may_be_popped_while_its_flags_module_is_away) {
   pd_module *alpha = load("alpha");
-  pd_flag *level = find("alpha_level");
+  pd_flag *level = find_flag("alpha_level");
   pd_assignment item = {.flag = level, .text = "2"};
   pd_override one, two;
   CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &one, &err));
@@ -201,7 +179,7 @@ TEST(a_layer_may_be_popped_while_its_flags_module_is_away) {
 
 TEST(a_frozen_flag_is_frozen_after_a_reload_too) {
   pd_module *alpha = load("alpha");
-  pd_flag *level = find("alpha_level");
+  pd_flag *level = find_flag("alpha_level");
   setenv("FLAGS_alpha_level", "4", 1);
   CHECK_OK(pd_environment_enable("FLAGS_", NULL, &err));
   CHECK_OK(pd_flag_freeze(level, &err));
@@ -216,7 +194,7 @@ TEST(a_frozen_flag_is_frozen_after_a_reload_too) {
 
 TEST(a_value_that_waits_for_a_frozen_flag_is_refused) {
   pd_module *alpha = load("alpha"), *again = NULL;
-  pd_flag *level = find("alpha_level");
+  pd_flag *level = find_flag("alpha_level");
   CHECK_OK(pd_flag_freeze(level, &err));
   unload(alpha);
   CHECK_OK(pd_pending_set("alpha_level", "3", NULL, &err));
@@ -233,9 +211,9 @@ TEST(a_value_goes_over_to_another_definition_if_it_suits) {
   unload(alpha);
   level = load("level");
   int64_t value;
-  CHECK_OK(pd_flag_get_int64(find("alpha_level"), &value, &err));
+  CHECK_OK(pd_flag_get_int64(find_flag("alpha_level"), &value, &err));
   CHECK(value == 4);
-  CHECK_STR(text_of(find("alpha_ratio")), "0.25");
+  CHECK_STR(text_of(find_flag("alpha_ratio")), "0.25");
   CHECK(!is_defined("alpha_check"));
   unload(level);
 }
@@ -248,8 +226,8 @@ TEST(a_value_that_does_not_suit_another_definition_is_dropped_and_reported) {
   CHECK_STATUS(pd_module_load(plugin("level"), NULL, &level, &err), PD_ERR_RANGE,
                "alpha_level=8: expected an integer <= 5");
   CHECK(level);
-  CHECK_STR(text_of(find("alpha_level")), "1");
-  CHECK_STR(text_of(find("alpha_mode")), "best");
+  CHECK_STR(text_of(find_flag("alpha_level")), "1");
+  CHECK_STR(text_of(find_flag("alpha_mode")), "best");
   pd_error_list *errors = pd_error_list_new();
   CHECK_OK(pd_module_get_errors(level, errors, &err));
   CHECK(pd_error_list_count(errors) == 2);
@@ -260,7 +238,7 @@ TEST(a_value_that_does_not_suit_another_definition_is_dropped_and_reported) {
 
 TEST(a_string_read_through_an_old_address_is_still_a_string) {
   pd_module *level = load("level");
-  pd_flag *ratio = find("alpha_ratio");
+  pd_flag *ratio = find_flag("alpha_ratio");
   const char *const *address = (const char *const *)pd_flag_get_address(ratio);
   CHECK_STR(*address, "1/2");
   unload(level);
@@ -275,15 +253,12 @@ TEST(a_flag_that_was_registered_with_a_variable_of_a_module_leaves_with_it) {
     pd_module *module = load(names[i]);
     void *handle = dlopen(plugin(names[i]), RTLD_NOW | RTLD_NOLOAD);
     pd_flag_def def = definition(PD_TYPE_int32, i ? "with" : "without");
-    pd_flag *flag;
     def.cell = dlsym(handle, "spare_cell");
     CHECK(def.cell);
-    CHECK_OK(pd_flag_register(&def, &flag, &err));
+    pd_flag *flag = register_flag(&def);
     CHECK_OK(pd_flag_set_int32(flag, 5, &err));
     CHECK(*(int32_t *)def.cell == 5);
-    pd_flag_info info = {.size = sizeof info};
-    CHECK_OK(pd_flag_get_info(flag, &info, &err));
-    CHECK_STR(info.module, plugin(names[i]));
+    CHECK_STR(flag_info(flag).module, plugin(names[i]));
     dlclose(handle);
     unload(module);
     CHECK(!dlopen(plugin(names[i]), RTLD_NOW | RTLD_NOLOAD));
@@ -298,16 +273,15 @@ TEST(a_flag_that_was_registered_with_a_variable_of_a_module_leaves_with_it) {
 
 TEST(a_flag_that_two_modules_define_alike_stays_until_both_have_left) {
   pd_module *alpha = load("alpha"), *twin = load("twin");
-  pd_flag *level = find("alpha_level");
+  pd_flag *level = find_flag("alpha_level");
   set("alpha_level", "4");
   CHECK(call(alpha, "alpha_level") == 4 && call(twin, "alpha_level") == 4);
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(level, &info, &err));
+  pd_flag_info info = flag_info(level);
   CHECK(info.owner == alpha && info.cells == 2);
   unload(alpha);
-  CHECK_OK(pd_flag_get_info(level, &info, &err));
+  info = flag_info(level);
   CHECK(info.owner == twin && info.cells == 1);
-  CHECK(find("alpha_lvl") == level);
+  CHECK(find_flag("alpha_lvl") == level);
   set("alpha_level", "5");
   CHECK(call(twin, "alpha_level") == 5);
   unload(twin);
@@ -341,9 +315,7 @@ TEST(an_import_that_leaves_is_forgotten) {
   load("alpha");
   unload(import);
   set("alpha_level", "3");
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(find("alpha_level"), &info, &err));
-  CHECK(info.cells == 1);
+  CHECK(flag_info(find_flag("alpha_level")).cells == 1);
 }
 
 TEST(an_import_of_another_type_is_refused) {
@@ -447,8 +419,7 @@ TEST(a_conflict_leaves_nothing_behind) {
   CHECK(!dlopen(plugin("clash"), RTLD_NOW | RTLD_NOLOAD));
   clash = pd_module_next(alpha);
   CHECK(clash && !is_present(clash));
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(clash, &info, &err));
+  pd_module_info info = module_info(clash);
   CHECK(info.status == PD_ERR_CONFLICT && info.flags == 0);
   unload(alpha);
   CHECK(load("clash") == clash && is_defined("clash_free"));

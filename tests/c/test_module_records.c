@@ -11,20 +11,13 @@ static pd_flag_def at_line(const char *name, const char *file, uint32_t line) {
   return def;
 }
 
-static bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
-}
-
 /* The names of the module's flags, in their order. */
 static const char *list_names(void) {
   static char names[512];
   pd_flag *flag = NULL;
   *names = '\0';
   for (size_t i = 0; pd_module_get_flag(own_module(), i, &flag, NULL) == PD_OK; i++) {
-    pd_flag_info info = {.size = sizeof info};
-    CHECK_OK(pd_flag_get_info(flag, &info, &err));
-    strcat(strcat(names, i ? " " : ""), info.name);
+    strcat(strcat(names, i ? " " : ""), flag_info(flag).name);
   }
   return names;
 }
@@ -79,13 +72,12 @@ TEST(pointers_that_are_NULL_are_skipped) {
 TEST(a_definition_of_an_older_header_is_read_to_its_end) {
   pd_flag_def one = at_line("one", "a.c", 1), two = at_line("two", "a.c", 2);
   pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
   one.size = (uint32_t)offsetof(pd_flag_def, validate);
   one.required = true;
   one.unit = "miles";
   CHECK_OK(JOIN(&one, &two));
   CHECK_OK(pd_module_get_flag(own_module(), 0, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK_STR(info.unit, "");
   CHECK(!info.required);
   one.size = 8;
@@ -109,11 +101,10 @@ TEST(the_flags_of_a_module_are_counted_from_0) {
   pd_flag_def one = at_line("one", "a.c", 1), import = at_line("import", "a.c", 2);
   pd_flag_def two = at_line("two", "a.c", 3);
   pd_flag *flag = NULL;
-  pd_module_info info = {.size = sizeof info};
   import.kind = PD_KIND_IMPORT;
   CHECK_OK(JOIN(&one, &import, &two));
   CHECK_STR(list_names(), "one two");
-  CHECK_OK(pd_module_get_info(own_module(), &info, &err));
+  pd_module_info info = module_info(own_module());
   CHECK(info.flags == 2 && info.present && info.status == PD_OK);
   CHECK_STR(info.name_space, "");
   CHECK(pd_module_get_flag(own_module(), 2, &flag, &err) == PD_ERR_ARGUMENT);
@@ -123,7 +114,7 @@ TEST(the_flags_of_a_module_are_counted_from_0) {
   CHECK_STATUS(pd_module_get_info(NULL, &info, &err), PD_ERR_ARGUMENT, "module is NULL");
   CHECK_STATUS(pd_module_get_errors(NULL, join_errors, &err), PD_ERR_ARGUMENT, "module is NULL");
   leave_record();
-  CHECK_OK(pd_module_get_info(own_module(), &info, &err));
+  info = module_info(own_module());
   CHECK(info.flags == 0 && !info.present);
 }
 
@@ -312,8 +303,7 @@ TEST(late_definitions_join_one_by_one_and_again_with_their_record) {
   CHECK_OK(JOIN(&one));
   CHECK(is_defined("one") && is_defined("two") && is_defined("three"));
   for (int i = 0; i < 2; i++) {
-    pd_flag *flag = NULL;
-    CHECK_OK(pd_flag_find(late_defs[i].name, &flag, &err));
+    pd_flag *flag = find_flag(late_defs[i].name);
     CHECK(lates[i].flag == flag);
   }
   leave_record();
@@ -366,9 +356,8 @@ TEST(a_late_import_has_no_flag) {
 
 TEST(a_late_definition_of_a_flag_that_is_there_in_the_same_way_is_that_flag) {
   pd_flag_def one = at_line("one", "a.c", 1);
-  pd_flag *flag = NULL;
   CHECK_OK(JOIN(&one));
-  CHECK_OK(pd_flag_find("one", &flag, &err));
+  pd_flag *flag = find_flag("one");
   CHECK_OK(define_late(0, &one));
   CHECK(lates[0].flag == flag);
 }

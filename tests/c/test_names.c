@@ -34,8 +34,7 @@ TEST(a_name_of_255_bytes_is_taken_and_one_of_256_refused) {
   memset(name, 'n', sizeof name);
   name[PD_NAME_MAX] = '\0';
   pd_flag *flag = define_flag(PD_TYPE_bool, name);
-  pd_flag *found;
-  CHECK_OK(pd_flag_find(name, &found, &err));
+  pd_flag *found = find_flag(name);
   CHECK(found == flag);
   name[PD_NAME_MAX] = 'n';
   name[PD_NAME_MAX + 1] = '\0';
@@ -50,8 +49,7 @@ TEST(a_name_of_255_bytes_is_taken_and_one_of_256_refused) {
 
 TEST(dash_and_underscore_are_alike_and_case_is_not) {
   pd_flag *flag = define_flag(PD_TYPE_bool, "dry-run_now"), *found;
-  CHECK_OK(pd_flag_find("dry_run-now", &found, &err));
-  CHECK(found == flag);
+  CHECK(find_flag("dry_run-now") == flag);
   CHECK_STATUS(pd_flag_find("Dry-run_now", &found, &err), PD_ERR_UNDEFINED,
                "no flag is named 'Dry-run_now'; did you mean 'dry-run_now'?");
   CHECK_STATUS(pd_flag_find("by-run", &found, &err), PD_ERR_UNDEFINED, "no flag is named 'by-run'");
@@ -136,12 +134,10 @@ TEST(another_case_is_nearer_than_a_beginning_and_that_than_a_few_edits) {
 TEST(a_flag_is_spelled_as_it_is_defined_whoever_mentioned_it_before) {
   CHECK_OK(pd_pending_set("my-flag", "3", NULL, &err));
   pd_pending_info info = {.size = sizeof info};
-  pd_flag_info told = {.size = sizeof told};
   CHECK_OK(pd_pending_get(0, &info, &err));
   const char *given = info.name;
   pd_flag *flag = define_flag(PD_TYPE_int32, "my_flag");
-  CHECK_OK(pd_flag_get_info(flag, &told, &err));
-  CHECK_STR(told.name, "my_flag");
+  CHECK_STR(flag_info(flag).name, "my_flag");
   CHECK_STR(given, "my-flag");
   CHECK_STATUS(pd_flag_set_from_string(flag, "x", &err), PD_ERR_VALUE,
                "my_flag=x: expected a 32-bit integer");
@@ -163,16 +159,9 @@ TEST(flags_come_in_the_order_of_their_definitions) {
 }
 
 TEST(hidden_and_retired_flags_are_not_suggested_and_aliases_are) {
-  pd_flag_def def = definition(PD_TYPE_bool, "secret_mode");
-  pd_flag *flag;
-  def.hidden = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  def = definition(PD_TYPE_bool, "verbose");
-  def.aliases = "talkative";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  def = definition(PD_TYPE_bool, "fast_path");
-  def.retired = "always on";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  DEFINE(PD_TYPE_bool, "secret_mode", def.hidden = true);
+  DEFINE(PD_TYPE_bool, "verbose", def.aliases = "talkative");
+  DEFINE(PD_TYPE_bool, "fast_path", def.retired = "always on");
   hints("secret_mod", "");
   hints("fast_pat", "");
   hints("flagfil", ""); /* no flag */
@@ -187,9 +176,8 @@ TEST(ten_thousand_names_are_all_found) {
     flags[i] = define_flag(PD_TYPE_int32, name);
   }
   for (int i = 0; i < 10000; i++) {
-    pd_flag *found;
     snprintf(name, sizeof name, "flag-%d", i);
-    CHECK_OK(pd_flag_find(name, &found, &err));
+    pd_flag *found = find_flag(name);
     CHECK(found == flags[i]);
   }
 }
@@ -200,19 +188,15 @@ TEST(three_hundred_thousand_names_are_each_a_flag_of_its_own) {
   pd_flag *last = NULL;
   char name[32];
   for (int i = 0; i < MANY; i++) {
-    pd_flag_def def = definition(PD_TYPE_int32, name);
-    pd_flag *flag = NULL;
     snprintf(name, sizeof name, "flag_%06d_of_many", i);
-    def.default_value.i64 = i;
-    CHECK_OK(pd_flag_register(&def, &flag, &err));
+    pd_flag *flag = DEFINE(PD_TYPE_int32, name, def.default_value.i64 = i);
     CHECK(flag != last);
     last = flag;
   }
   for (int i = 0; i < MANY; i++) {
-    pd_flag *found;
     int32_t value;
     snprintf(name, sizeof name, "flag_%06d_of_many", i);
-    CHECK_OK(pd_flag_find(name, &found, &err));
+    pd_flag *found = find_flag(name);
     CHECK_OK(pd_flag_get_int32(found, &value, &err));
     CHECK(value == i);
   }

@@ -79,13 +79,9 @@ TEST(an_override_and_its_end_choose_too_and_the_history_shows_the_origin) {
   load_module("op_native");
   load_module("op_fast");
   pd_flag *flag = find_flag("impl.pow");
-  pd_flag_entry entry = {.size = sizeof entry};
-  pd_assignment item = {.flag = flag, .text = "slow"};
-  pd_override number;
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  pd_override number = push_override(flag, "slow");
   RUNS(3);
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  CHECK(entry.origin.source == PD_SOURCE_OVERRIDE);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_OVERRIDE);
   CHECK_OK(pd_override_pop(number, &err));
   RUNS(2);
 }
@@ -131,11 +127,7 @@ TEST(the_environment_may_name_an_implementation_that_comes_later) {
 }
 
 TEST(a_command_line_may_name_an_implementation_of_a_late_module) {
-  char program[] = "program", value[] = "--impl.pow=slow";
-  char *argv[] = {program, value, NULL};
-  int argc = 2;
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
+  CHECK_OK(parse_pending("--impl.pow=slow"));
   load_module("op_native");
   RUNS(NATIVE);
   load_module("op_fast");
@@ -143,14 +135,11 @@ TEST(a_command_line_may_name_an_implementation_of_a_late_module) {
 }
 
 TEST(a_command_line_that_allows_no_pending_values_names_known_ones) {
-  char program[] = "program", value[] = "--impl.pow=slow";
-  char *argv[] = {program, value, NULL};
-  int argc = 2;
   load_module("op_native");
-  CHECK(pd_parse_argv(&argc, argv, NULL, &err) == PD_ERR_REFUSED);
+  CHECK(parse_line("--impl.pow=slow", NULL) == PD_ERR_REFUSED);
   CHECK(strstr(err.message, "'slow' is no implementation of pow"));
   load_module("op_fast");
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--impl.pow=slow", NULL));
   RUNS(3);
 }
 
@@ -216,13 +205,9 @@ TEST(a_choice_that_has_waited_for_what_can_not_run_is_a_warning) {
 }
 
 TEST(a_command_line_that_may_wait_is_refused_what_has_come_and_can_not_run) {
-  char program[] = "program", value[] = "--impl.pow=unfit!";
-  char *argv[] = {program, value, NULL};
-  int argc = 2;
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
   load_module("op_native");
   load_module("op_unfit");
-  CHECK(pd_parse_argv(&argc, argv, &options, &err) == PD_ERR_REFUSED);
+  CHECK(parse_pending("--impl.pow=unfit!") == PD_ERR_REFUSED);
   CHECK(strstr(err.message, "'unfit' can't run here: double (double, double): the CPU lacks"));
   RUNS(8);
 }

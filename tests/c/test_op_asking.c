@@ -1,7 +1,6 @@
 /* What happens while a candidate is asked whether it can run here: the asking thread ends, the
  * process forks, the candidate leaves, and `usable` calls the library. */
 #define _GNU_SOURCE
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -172,8 +171,7 @@ TEST(a_child_asks_again_what_a_thread_of_its_parent_was_asking) {
     CHECK(times == 2 && run() == 31);
     END_CHILD();
   }
-  int status = 1;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
   sem_post(&leave);
   finish(asking);
   CHECK(run() == 31);

@@ -368,9 +368,7 @@ TEST(a_caller_may_run_what_modules_do_not) {
   set("foreign!");
   CHECK_STR(chosen(), "foreign");
   CHECK(call_op() == 1);
-  pd_override override;
-  pd_assignment item = {.flag = op_info("sum").flag, .text = "native!"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_override override = push_override(op_info("sum").flag, "native!");
   CHECK_STR(chosen(), "native");
   CHECK_OK(pd_override_pop(override, &err));
   CHECK_OK(pd_impl_unregister(number, &err));

@@ -4,7 +4,6 @@
  */
 #define _GNU_SOURCE
 #include <malloc.h>
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -74,9 +73,8 @@ static void make_child(void) {
 
 /* In the parent, waits for the child; in the child, ends it. */
 static void end_child(void) {
-  int status = 1;
   if (child == 0) END_CHILD();
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
 }
 
 static const char *fork_inside(void) {

@@ -53,11 +53,6 @@ static pd_status join_with(const pd_flag_def *const *defs, size_t count) {
   join_with((const pd_flag_def *const[]){__VA_ARGS__},                                             \
             sizeof((const pd_flag_def *const[]){__VA_ARGS__}) / sizeof(pd_flag_def *))
 
-static bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
-}
-
 static pd_flag_def at_line(pd_type type, const char *name, uint32_t line) {
   pd_flag_def def = definition(type, name);
   def.file = "flags.c";

@@ -9,11 +9,6 @@ static void refuse(pd_op_def def, pd_status status, const char *message) {
   CHECK(pd_op_find("sum", NULL, &op, NULL) == PD_ERR_UNDEFINED);
 }
 
-static bool is_defined(const char *name) {
-  pd_flag *flag;
-  return pd_flag_find(name, &flag, NULL) == PD_OK;
-}
-
 /* ---- Checks ---- */
 
 static void refuse_kind(pd_kind kind) {
@@ -200,10 +195,7 @@ TEST(an_import_without_a_function_only_looks_on) {
 }
 
 TEST(the_flag_of_an_operation_is_no_alias_of_another_flag) {
-  pd_flag_def def = definition(PD_TYPE_string, "other");
-  pd_flag *flag = NULL;
-  def.aliases = "impl.sum";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, "other", def.aliases = "impl.sum");
   refuse(op_def(PD_KIND_OP, "native", op_one), PD_ERR_CONFLICT,
          "operation 'sum' needs the flag 'impl.sum', which is already defined otherwise");
   CHECK_OK(pd_flag_unregister(flag, &err));
@@ -257,9 +249,7 @@ TEST(all_texts_of_a_record_are_copied) {
 
 TEST(the_flag_of_a_plain_operation_has_no_variable) {
   define_op();
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(op_info("sum").flag, &info, &err));
-  CHECK(info.cells == 0 && !op_info("sum").scoped);
+  CHECK(flag_info(op_info("sum").flag).cells == 0 && !op_info("sum").scoped);
 }
 
 /* ---- Slots ---- */
@@ -423,9 +413,8 @@ TEST(a_line_of_an_unknown_file_is_another_one) {
 }
 
 TEST(the_flag_of_an_operation_says_what_it_is_for) {
-  pd_flag_info info = {.size = sizeof info};
   define_op();
-  CHECK_OK(pd_flag_get_info(op_info("sum").flag, &info, &err));
+  pd_flag_info info = flag_info(op_info("sum").flag);
   CHECK_STR(info.help, "which implementation of sum runs, in order of preference");
   CHECK_STR(info.category, "implementations");
 }

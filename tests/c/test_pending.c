@@ -23,8 +23,7 @@ TEST(a_value_waits_for_its_flag_and_tells_where_it_came_from) {
   wait_for("later", "5", PD_SOURCE_FILE);
   pd_flag *flag = define_flag(PD_TYPE_int32, "later");
   CHECK_STR(text_of(flag), "5");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.origin.source == PD_SOURCE_FILE && entry.origin.line == 3);
   CHECK_STR(entry.origin.place, "flags.conf");
   CHECK_OK(pd_pending_check(NULL, &err));
@@ -50,10 +49,7 @@ TEST(unknown_flags_of_a_line_wait_when_they_are_allowed_to) {
   CHECK(argc == 3);
   CHECK_STR(text_of(define_flag(PD_TYPE_int32, "later")), "5");
   CHECK_STR(text_of(define_flag(PD_TYPE_bool, "quiet")), "true");
-  pd_flag_def def = definition(PD_TYPE_bool, "loud");
-  pd_flag *loud;
-  def.default_value.b = true;
-  CHECK_OK(pd_flag_register(&def, &loud, &err));
+  pd_flag *loud = DEFINE(PD_TYPE_bool, "loud", def.default_value.b = true);
   CHECK_STR(text_of(loud), "false");
   CHECK_STR(text_of(define_flag(PD_TYPE_bool, "dry_run")), "true");
   CHECK_OK(pd_pending_check(NULL, &err));
@@ -91,11 +87,8 @@ TEST(a_negation_that_waits_gets_a_hint_of_its_own) {
 }
 
 TEST(an_alias_claims_what_waits_for_it) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  pd_flag *flag;
-  def.aliases = "lvl";
   parse("--lvl=5");
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "level", def.aliases = "lvl");
   CHECK_STR(text_of(flag), "5");
 }
 
@@ -186,17 +179,13 @@ TEST(a_value_waits_if_its_flag_leaves_while_the_validator_is_asked) {
 }
 
 TEST(a_value_of_the_line_does_not_add_to_one_of_a_file) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  pd_flag *flag = NULL;
-  pd_flag_entry entry = {.size = sizeof entry};
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   wait_for("several", "file", PD_SOURCE_FILE);
   wait_for("several", "one", PD_SOURCE_ARGV);
   wait_for("several", "two", PD_SOURCE_ARGV);
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STR(text_of(flag), "one,two");
-  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 1);
   CHECK(entry.origin.source == PD_SOURCE_FILE);
   CHECK_STR(entry.value.str, "file");
 }
@@ -243,10 +232,7 @@ TEST(a_value_still_waits_if_calls_are_nested_too_deeply_to_define_its_flag) {
 TEST(only_a_bool_gets_what_waits_for_its_negation) {
   parse("--nolevel --no_depth");
   define_flag(PD_TYPE_int32, "level");
-  pd_flag_def def = definition(PD_TYPE_bool, "depth");
-  pd_flag *depth;
-  def.default_value.b = true;
-  CHECK_OK(pd_flag_register(&def, &depth, &err));
+  pd_flag *depth = DEFINE(PD_TYPE_bool, "depth", def.default_value.b = true);
   CHECK_STR(text_of(depth), "false");
   CHECK_STATUS(pd_pending_check(NULL, &err), PD_ERR_UNDEFINED,
                "--nolevel: the flag is not defined; did you mean 'level'?");
@@ -254,10 +240,7 @@ TEST(only_a_bool_gets_what_waits_for_its_negation) {
 
 TEST(a_negation_with_a_text_is_another_flag) {
   parse("--noloud=5");
-  pd_flag_def def = definition(PD_TYPE_bool, "loud");
-  pd_flag *loud;
-  def.default_value.b = true;
-  CHECK_OK(pd_flag_register(&def, &loud, &err));
+  pd_flag *loud = DEFINE(PD_TYPE_bool, "loud", def.default_value.b = true);
   CHECK_STR(text_of(loud), "true");
   CHECK(pd_pending_check(NULL, NULL) == PD_ERR_UNDEFINED);
 }
@@ -351,17 +334,14 @@ static size_t count_pending(void) {
 }
 
 TEST(uses_of_a_list_that_waited_add_up_for_a_flag_that_is_there) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  pd_flag_entry entry = {.size = sizeof entry};
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   wait_for("several", "file", PD_SOURCE_FILE);
   wait_for("several", "one", PD_SOURCE_ARGV);
   wait_for("several", "two", PD_SOURCE_ARGV);
   wait_for("several", "three", PD_SOURCE_ARGV);
   pd_flag *flag = define_and_restore(&def);
   CHECK_STR(text_of(flag), "one,two,three");
-  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 1);
   CHECK(entry.origin.source == PD_SOURCE_FILE);
   CHECK_STR(entry.value.str, "file");
   CHECK(count_pending() == 0);
@@ -395,9 +375,7 @@ TEST(uses_with_a_value_of_a_file_between_them_do_not_add_up) {
 }
 
 TEST(a_use_without_a_value_adds_nothing_to_a_list) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   parse("--several");
   parse("--several=two");
   CHECK_STR(text_of(define_and_restore(&def)), "two");
@@ -413,13 +391,10 @@ static bool count_question(const pd_flag_entry *const *entries, void *context, c
 }
 
 TEST(uses_that_add_up_are_one_value_for_a_validator) {
-  pd_flag_def def = definition(PD_TYPE_string, "several");
-  pd_flag *flag = NULL;
-  def.list = PD_TYPE_string;
-  def.multi = true;
+  pd_flag_def def = growing_list("several");
   def.validate = count_question;
   parse("--several=one --several=two --several=three");
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK(asked == 1);
   CHECK_STR(text_of(flag), "one,two,three");
 }
@@ -444,14 +419,13 @@ TEST(a_value_without_text_is_none_of_a_number_that_is_there) {
 
 TEST(a_fleet_gives_no_secrets_whenever_they_are_defined) {
   pd_flag_def def = definition(PD_TYPE_string, "secret");
-  pd_flag *flag = NULL;
   def.sensitive = true;
   wait_for("secret", "known to all", PD_SOURCE_FLEET);
   CHECK_STR(text_of(define_and_restore(&def)), "");
   CHECK(count_pending() == 0);
   def.name = "other";
   wait_for("other", "known to all", PD_SOURCE_FLEET);
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STR(text_of(flag), "");
   CHECK(count_pending() == 0);
   def = definition(PD_TYPE_string, "public");
@@ -460,10 +434,8 @@ TEST(a_fleet_gives_no_secrets_whenever_they_are_defined) {
 }
 
 TEST(a_list_of_what_waits_is_right_after_an_override_has_ended) {
-  pd_override override;
   pd_flag *one = define_flag(PD_TYPE_int64, "one"), *two = define_flag(PD_TYPE_int64, "two");
-  pd_assignment item = {.flag = one, .text = "1"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_override override = push_override(one, "1");
   CHECK_OK(pd_flag_set_int64(two, 2, &err));
   CHECK_OK(pd_flag_unregister(one, &err));
   CHECK_OK(pd_flag_unregister(two, &err));

@@ -1,17 +1,7 @@
 /* Pending values that a flag gets although it is defined already, and edges of their listing. */
 #include "check.h"
 
-/* Parse a line whose unknown flags wait. */
-static void parse(const char *line) {
-  static char words[512];
-  static char *argv[16];
-  int argc = 0;
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
-  snprintf(words, sizeof words, "program %s", line);
-  for (char *word = strtok(words, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
-  argv[argc] = NULL;
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
-}
+static void parse(const char *line) { CHECK_OK(parse_pending(line)); }
 
 static void wait_for(const char *name, const char *text, pd_source source) {
   pd_origin origin = {source, 3, source == PD_SOURCE_FILE ? "flags.conf" : NULL, 0};
@@ -28,13 +18,6 @@ static pd_flag *define_and_restore(const pd_flag_def *def) {
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
   pd_snapshot_free(snapshot);
   return flag;
-}
-
-static pd_flag_def growing_list(const char *name) {
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  def.list = PD_TYPE_string;
-  def.multi = true;
-  return def;
 }
 
 static pd_pending_info info_at(size_t index) {
@@ -80,14 +63,12 @@ TEST(a_use_without_a_value_behind_one_with_a_value_adds_nothing) {
 
 TEST(a_use_on_a_line_does_not_add_to_the_value_of_a_file_behind_it) {
   pd_flag_def def = growing_list("several");
-  pd_flag *flag = NULL;
-  pd_flag_entry entry = {.size = sizeof entry};
   wait_for("several", "one", PD_SOURCE_ARGV);
   wait_for("several", "file", PD_SOURCE_FILE);
   wait_for("several", "two", PD_SOURCE_ARGV);
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STR(text_of(flag), "two");
-  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 1);
   CHECK(entry.origin.source == PD_SOURCE_FILE);
   CHECK_STR(entry.value.str, "file");
 }
@@ -157,7 +138,6 @@ TEST(what_a_flag_that_leaves_has_not_got_yet_waits_for_the_next_one) {
 
 TEST(uses_of_a_list_that_leaves_wait_for_the_next_one_as_one_value) {
   pd_flag_def def = growing_list("leaving");
-  pd_flag *flag = NULL;
   wait_for("leaving", "file", PD_SOURCE_FILE);
   wait_for("leaving", "one", PD_SOURCE_ARGV);
   wait_for("leaving", "two", PD_SOURCE_ARGV);
@@ -166,7 +146,7 @@ TEST(uses_of_a_list_that_leaves_wait_for_the_next_one_as_one_value) {
   CHECK_STR(info_at(0).text, "one,two");
   CHECK_STR(info_at(1).text, "last");
   CHECK_STR(name_at(2), "none");
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_STR(text_of(flag), "last");
 }
 

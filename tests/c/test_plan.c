@@ -168,18 +168,11 @@ TEST(a_flag_that_begins_without_a_value_shows_none_of_a_former_definition) {
   CHECK(*pd_flag_get_state(flag) & PD_STATE_UNSET);
 }
 
-static pd_override push(pd_flag *flag, const char *text) {
-  pd_override number;
-  pd_assignment item = {.flag = flag, .text = text};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
-  return number;
-}
-
 TEST(an_open_override_is_asked_about_first) {
   pd_flag_def was = definition(PD_TYPE_int64, "n"), def = validated("n");
   pd_flag *flag = define(&was);
   set_from(flag, PD_SOURCE_FILE, "2");
-  pd_override number = push(flag, "8");
+  pd_override number = push_override(flag, "8");
   CHECK_OK(pd_flag_set_int64(flag, 9, &err)); /* within it */
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(define(&def) == flag);
@@ -193,8 +186,8 @@ TEST(an_override_that_is_refused_ends_for_its_flag_and_shows_the_one_below) {
   pd_flag_def was = definition(PD_TYPE_int64, "n"), def = validated("n");
   pd_flag *flag = define(&was);
   set_from(flag, PD_SOURCE_FILE, "2");
-  push(flag, "7");
-  pd_override number = push(flag, "8");
+  push_override(flag, "7");
+  pd_override number = push_override(flag, "8");
   CHECK_OK(pd_flag_unregister(flag, &err));
   *refused = 8;
   CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_REFUSED);

@@ -10,30 +10,15 @@ static void let_wait(const char *name, const char *text, pd_source source) {
   CHECK(pd_pending_set(name, text, &origin, &own) == PD_OK);
 }
 
-static void parse(char *first, char *second) {
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
-  char program[] = "program";
-  char *argv[] = {program, first, second, NULL};
-  int argc = second ? 3 : 2;
-  CHECK_OK(pd_parse_argv(&argc, argv, &options, &err));
-}
-
-static pd_flag *define(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
 /* ---- Reports ---- */
 
 TEST(a_use_without_a_value_is_reported_with_the_token_behind_it) {
-  char level[] = "--level", depth[] = "--depth", next[] = "7";
-  parse(depth, NULL);
+  CHECK_OK(parse_pending("--depth"));
   pd_flag_def def = definition(PD_TYPE_int32, "depth");
   CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_ARGV,
                "--depth: the value is missing, expected a 32-bit integer; before the flag is "
                "defined, only --depth=VALUE is understood");
-  parse(level, next);
+  CHECK_OK(parse_pending("--level 7"));
   def.name = "level";
   CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_ARGV,
                "--level: the value is missing, expected a 32-bit integer; before the flag is "
@@ -41,8 +26,7 @@ TEST(a_use_without_a_value_is_reported_with_the_token_behind_it) {
 }
 
 TEST(a_secret_behind_a_use_without_a_value_is_not_shown) {
-  char secret[] = "--secret", next[] = "hush";
-  parse(secret, next);
+  CHECK_OK(parse_pending("--secret hush"));
   pd_flag_def def = definition(PD_TYPE_string, "secret");
   def.sensitive = true;
   CHECK(pd_flag_register(&def, NULL, &err) == PD_ERR_ARGV);
@@ -56,12 +40,10 @@ static void note_warning(const char *message, pd_warning kind, void *context) {
 }
 
 TEST(a_warning_of_values_that_waited_shows_the_first_one) {
-  pd_flag_def def = definition(PD_TYPE_int32, "n");
   CHECK_OK(pd_warning_handle(note_warning, NULL, &err));
-  def.deprecated = "use another";
   let_wait("n", "1", PD_SOURCE_FILE);
   let_wait("n", "2", PD_SOURCE_ARGV);
-  define(&def);
+  DEFINE(PD_TYPE_int32, "n", def.deprecated = "use another");
   CHECK_STR(warned, "flags.conf:3: --n is deprecated: use another");
 }
 
@@ -151,12 +133,12 @@ static bool count_question(const pd_flag_entry *const *entries, void *context, c
 
 TEST(nobody_is_asked_about_the_value_that_a_retired_flag_has_left) {
   pd_flag_def def = definition(PD_TYPE_int64, "n");
-  pd_flag *flag = define(&def);
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
   def.retired = "no longer read";
   def.validate = count_question;
-  define(&def);
+  register_flag(&def);
   CHECK(asked == 0);
 }
 
@@ -167,12 +149,9 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
 }
 
 TEST(a_variable_of_an_old_name_of_a_retired_flag_warns_of_both) {
-  pd_flag_def def = definition(PD_TYPE_int64, "n");
   CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   setenv("PLAN_former", "1", 1);
   CHECK_OK(pd_environment_enable("PLAN_", NULL, &err));
-  def.old_names = "former";
-  def.retired = "no longer read";
-  define(&def);
+  DEFINE(PD_TYPE_int64, "n", def.old_names = "former", def.retired = "no longer read");
   CHECK(warnings == 2);
 }

@@ -16,12 +16,6 @@ static pd_flag_def import_of(pd_type type, const char *name, void *cell) {
   return def;
 }
 
-static pd_flag *find(const char *name) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_find(name, &flag, &err));
-  return flag;
-}
-
 static bool is_assignable(const pd_flag *flag) { return *pd_flag_get_state(flag) & 0x80; }
 
 /* ---- Variables that modules assign to ---- */
@@ -45,17 +39,16 @@ TEST(what_a_module_has_assigned_before_it_joined_is_a_value) {
   m.name = "m";
   m.cell = &six;
   CHECK_OK(JOIN(&n, &t, &b, &s, &m));
-  CHECK_STR(text_of(find("m")), "6");
-  CHECK_STR(text_of(find("n")), "0");
-  CHECK_STR(text_of(find("t")), "mine");
-  CHECK_STR(text_of(find("b")), "false");
-  CHECK_STR(text_of(find("s")), "default");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(find("s"), 0, &entry, &err));
+  CHECK_STR(text_of(find_flag("m")), "6");
+  CHECK_STR(text_of(find_flag("n")), "0");
+  CHECK_STR(text_of(find_flag("t")), "mine");
+  CHECK_STR(text_of(find_flag("b")), "false");
+  CHECK_STR(text_of(find_flag("s")), "default");
+  pd_flag_entry entry = flag_entry(find_flag("s"), 0);
   CHECK(entry.origin.source == PD_SOURCE_DEFAULT);
-  CHECK_OK(pd_flag_get_entry(find("n"), 0, &entry, &err));
+  entry = flag_entry(find_flag("n"), 0);
   CHECK(entry.origin.source == PD_SOURCE_RUNTIME);
-  CHECK_OK(pd_flag_reset(find("n"), &err));
+  CHECK_OK(pd_flag_reset(find_flag("n"), &err));
   CHECK(number == 5);
 }
 
@@ -75,8 +68,8 @@ TEST(what_a_module_assigns_last_is_kept_for_its_next_record) {
 TEST(of_values_that_do_not_suit_only_the_latest_of_each_source_is_reported) {
   pd_flag_def n = at_line(PD_TYPE_int64, "n", 3), m = n;
   CHECK_OK(JOIN(&n));
-  CHECK_OK(pd_flag_set_int64(find("n"), 50, &err));
-  CHECK_OK(pd_flag_set_int64(find("n"), 60, &err));
+  CHECK_OK(pd_flag_set_int64(find_flag("n"), 50, &err));
+  CHECK_OK(pd_flag_set_int64(find_flag("n"), 60, &err));
   m.max.i64 = 9;
   CHECK_OK(JOIN(&m));
   CHECK(pd_error_list_count(join_errors) == 1);
@@ -88,19 +81,18 @@ TEST(a_variable_that_no_module_assigns_to_is_not_read) {
   pd_flag_def n = at_line(PD_TYPE_int64, "n", 3);
   n.cell = &number;
   CHECK_OK(JOIN(&n));
-  CHECK_STR(text_of(find("n")), "0");
+  CHECK_STR(text_of(find_flag("n")), "0");
   CHECK(number == 0);
 }
 
 TEST(a_flag_without_a_variable_is_not_assignable) {
   pd_flag_def def = definition(PD_TYPE_int64, "n");
-  pd_flag *flag = NULL;
   def.assignable = true;
   pd_flag_def of_record = def;
   of_record.name = "m";
   CHECK_OK(JOIN(&of_record));
-  CHECK(!is_assignable(find("m")));
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  CHECK(!is_assignable(find_flag("m")));
+  pd_flag *flag = register_flag(&def);
   CHECK(!is_assignable(flag));
   static int64_t number;
   def.cell = &number;
@@ -114,8 +106,7 @@ TEST(an_import_says_whether_a_replaced_flag_is_assignable) {
   static int64_t plain, assigned;
   pd_flag_def import = import_of(PD_TYPE_int64, "n", &plain), def = definition(PD_TYPE_int64, "n");
   CHECK_OK(JOIN(&import));
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
   CHECK(!is_assignable(flag));
   import.cell = &assigned;
@@ -134,10 +125,8 @@ TEST(every_variable_of_a_flag_is_set_and_one_that_leaves_is_not) {
   static int64_t own, imported, more = 7;
   pd_flag_def def = definition(PD_TYPE_int64, "n"),
               import = import_of(PD_TYPE_int64, "n", &imported);
-  pd_flag_info info = {.size = sizeof info};
-  pd_flag *flag = NULL;
   def.cell = &own;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(JOIN(&import));
   CHECK_OK(pd_flag_set_int64(flag, 3, &err));
   CHECK(own == 3 && imported == 3);
@@ -152,23 +141,21 @@ TEST(every_variable_of_a_flag_is_set_and_one_that_leaves_is_not) {
   def.cell = &more;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK(more == 4 && imported == 4);
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(info.cells == 2);
+  CHECK(flag_info(flag).cells == 2);
 }
 
 TEST(the_second_of_two_records_of_one_flag_keeps_it) {
   static int64_t own, other;
   pd_flag_def def = at_line(PD_TYPE_int64, "n", 3), again = def;
-  pd_flag *flag = NULL;
   def.cell = &own;
   def.aliases = again.aliases = "m";
   again.cell = &other;
   CHECK_OK(JOIN(&def));
-  uint32_t generation = *pd_flag_get_generation(find("n"));
-  CHECK_OK(pd_flag_register(&again, &flag, &err));
+  uint32_t generation = *pd_flag_get_generation(find_flag("n"));
+  pd_flag *flag = register_flag(&again);
   CHECK(*pd_flag_get_generation(flag) == generation);
   leave_record();
-  CHECK(find("n") == flag && find("m") == flag);
+  CHECK(find_flag("n") == flag && find_flag("m") == flag);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK(other == 5 && own == 0);
   CHECK_OK(pd_flag_unregister(flag, &err));
@@ -181,11 +168,10 @@ TEST(an_import_waits_for_its_own_name_when_its_flag_has_left) {
   static int64_t imported = 1;
   pd_flag_def import = import_of(PD_TYPE_int64, "m", &imported);
   pd_flag_def def = definition(PD_TYPE_int64, "n");
-  pd_flag *flag = NULL;
   import.default_value.i64 = 77;
   def.aliases = "m";
   CHECK_OK(JOIN(&import));
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK(imported == 0);
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(imported == 77);
@@ -200,34 +186,29 @@ TEST(an_import_waits_for_its_own_name_when_its_flag_has_left) {
 
 TEST(an_old_name_is_one_as_long_as_the_definition_says_so) {
   pd_flag_def def = definition(PD_TYPE_int64, "n");
-  pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
   def.old_names = "m";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   def.old_names = NULL;
   def.aliases = "m";
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
   setenv("PUBLISH_m", "5", 1); /* aliases have no variables */
   CHECK_OK(pd_environment_enable("PUBLISH_", NULL, &err));
   CHECK_STR(text_of(flag), "0");
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK_STR(info.aliases, "m");
+  CHECK_STR(flag_info(flag).aliases, "m");
 }
 
 TEST(values_of_a_sensitive_definition_stay_secret) {
   pd_flag_def def = definition(PD_TYPE_int64, "n");
-  pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
   def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   def.sensitive = false;
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK(info.sensitive);
   CHECK_OK(pd_flag_reset(flag, &err));
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  info = flag_info(flag);
   CHECK(!info.sensitive);
 }
 
@@ -262,7 +243,6 @@ TEST(pending_values_that_a_snapshot_drops_are_freed) {
 /* Defines it after the snapshot, which gives it what waited. */
 static void define_and_restore(int i) {
   pd_snapshot *snapshot;
-  pd_flag *flag = NULL;
   const char *name = i % 2 ? "secret" : "public";
   pd_flag_def def = definition(PD_TYPE_string, name);
   static const pd_origin fleet = {PD_SOURCE_FLEET, 0, NULL, 0}, argv = {PD_SOURCE_ARGV, 0, NULL, 0};
@@ -273,7 +253,7 @@ static void define_and_restore(int i) {
   CHECK_OK(pd_pending_set(name, "two", &argv, &err));
   CHECK_OK(pd_pending_set(name, "three", &fleet, &err));
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
   CHECK_STR(text_of(flag), def.sensitive ? "one,two" : "three");
   pd_snapshot_free(snapshot);

@@ -8,8 +8,7 @@
 static pd_flag_def plain(const char *name) { return definition(PD_TYPE_int64, name); }
 
 static pd_module_info own_info(void) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(own_module(), &info, &err));
+  pd_module_info info = module_info(own_module());
   return info;
 }
 

@@ -21,11 +21,7 @@ static pd_flag *replace(const pd_flag_def *def) {
 }
 
 static pd_flag *define_int(const char *name, int64_t value) {
-  pd_flag_def def = definition(PD_TYPE_int64, name);
-  def.default_value.i64 = value;
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return DEFINE(PD_TYPE_int64, name, def.default_value.i64 = value);
 }
 
 static pd_flag *replace_int(const char *name, int64_t value) {
@@ -37,12 +33,6 @@ static pd_flag *replace_int(const char *name, int64_t value) {
 static void assign(pd_flag *flag, const char *text, const pd_origin *origin) {
   pd_assignment item = {.flag = flag, .text = text};
   CHECK_OK(pd_batch_set(&item, 1, origin, NULL, &err));
-}
-
-static pd_flag_entry entry_of(const pd_flag *flag, size_t index) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
-  return entry;
 }
 
 /* ---- Undefining ---- */
@@ -70,10 +60,7 @@ TEST(no_flag_is_undefined_for_NULL) {
 
 TEST(the_values_of_an_undefined_flag_are_listed_with_those_that_wait) {
   pd_pending_info info = {.size = sizeof info};
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  pd_flag *flag;
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.sensitive = true);
   assign(flag, "5", &argv3);
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK_OK(pd_pending_get(0, &info, &err));
@@ -94,10 +81,10 @@ TEST(the_next_definition_gets_the_handle_and_the_values_that_were_given) {
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(define_int("level", 4) == flag);
   CHECK_STR(text_of(flag), "7");
-  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_RUNTIME);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_RUNTIME);
   CHECK_OK(pd_flag_drop(flag, PD_SOURCE_RUNTIME, &err));
   CHECK_STR(text_of(flag), "5");
-  CHECK(entry_of(flag, 0).origin.line == 3);
+  CHECK(flag_entry(flag, 0).origin.line == 3);
 }
 
 TEST(a_default_that_was_set_goes_with_the_definition) {
@@ -113,17 +100,16 @@ TEST(an_entry_says_how_to_read_its_value) {
   def.list = PD_TYPE_int32;
   def.optional = true;
   def.context = &def;
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  pd_flag_entry entry = entry_of(flag, 0);
+  pd_flag *flag = register_flag(&def);
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.type == PD_TYPE_string && entry.list == PD_TYPE_int32 && entry.unset);
   CHECK(entry.context == &def && !entry.sensitive);
   CHECK_OK(pd_flag_set_default(flag, "1,2", &err));
-  CHECK(!entry_of(flag, 0).unset && entry_of(flag, 1).unset);
+  CHECK(!flag_entry(flag, 0).unset && flag_entry(flag, 1).unset);
   pd_flag_def fresh = definition(PD_TYPE_double, "level");
   fresh.sensitive = true;
   CHECK_OK(pd_flag_replace(&fresh, NULL, 0, &flag, &err));
-  entry = entry_of(flag, 0);
+  entry = flag_entry(flag, 0);
   CHECK(entry.type == PD_TYPE_double && !entry.list && !entry.unset);
   CHECK(!entry.context && entry.sensitive);
 }
@@ -136,23 +122,18 @@ TEST(each_definition_has_a_generation) {
   pd_flag_def def = definition(PD_TYPE_int64, "level");
   CHECK_OK(pd_flag_replace(&def, NULL, 0, &flag, &err));
   uint32_t second = *generation;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(second != first && info.generation == second);
+  CHECK(second != first && flag_info(flag).generation == second);
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(*generation != first && *generation != second);
   CHECK(!pd_flag_get_generation(NULL));
 }
 
 TEST(a_default_is_taken_back_by_no_value) {
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true);
   CHECK_OK(pd_flag_set_default(flag, "5", &err));
   pd_origin origin = {.source = PD_SOURCE_DEFAULT};
   CHECK_OK(pd_batch_set(&(pd_assignment){.flag = flag}, 1, &origin, NULL, &err));
-  CHECK(entry_of(flag, 0).unset && *pd_flag_get_state(flag) & PD_STATE_UNSET);
+  CHECK(flag_entry(flag, 0).unset && *pd_flag_get_state(flag) & PD_STATE_UNSET);
 }
 
 TEST(a_value_that_the_next_definition_rejects_is_dropped_and_reported) {
@@ -172,25 +153,17 @@ TEST(a_value_that_the_next_definition_rejects_is_dropped_and_reported) {
 TEST(another_flag_may_take_the_names_of_an_undefined_one) {
   pd_flag_def def = definition(PD_TYPE_int64, "level");
   def.aliases = "depth";
-  pd_flag *flag = NULL, *found = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  CHECK_OK(pd_flag_unregister(flag, &err));
+  CHECK_OK(pd_flag_unregister(register_flag(&def), &err));
   pd_flag *depth = define_int("depth", 1);
   def = definition(PD_TYPE_bool, "height");
   def.aliases = "level";
-  pd_flag *height = NULL;
-  CHECK_OK(pd_flag_register(&def, &height, &err));
-  CHECK_OK(pd_flag_find("depth", &found, &err));
-  CHECK(found == depth);
-  CHECK_OK(pd_flag_find("level", &found, &err));
-  CHECK(found == height);
+  pd_flag *height = register_flag(&def);
+  CHECK(find_flag("depth") == depth);
+  CHECK(find_flag("level") == height);
 }
 
 TEST(the_flags_of_a_record_stay) {
-  pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_find("of_record", &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag *flag = find_flag("of_record");
   CHECK(pd_flag_unregister(flag, &err) == PD_ERR_CONFLICT);
   char start[128];
   snprintf(start, sizeof start,
@@ -207,9 +180,8 @@ TEST(a_flag_with_several_variables_gives_all_of_them_back) {
   static int32_t one = 1, two = 1;
   pd_flag_def def = definition(PD_TYPE_int32, "shared");
   def.default_value.i64 = 1;
-  pd_flag *flag = NULL;
   def.cell = &one;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = register_flag(&def);
   def.cell = &two;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
@@ -221,9 +193,7 @@ TEST(a_flag_with_several_variables_gives_all_of_them_back) {
 
 TEST(an_override_lasts_over_the_next_definition) {
   pd_flag *flag = define_int("level", 3);
-  pd_override over;
-  pd_assignment item = {.flag = flag, .text = "8"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &over, &err));
+  pd_override over = push_override(flag, "8");
   CHECK_OK(pd_flag_unregister(flag, &err));
   define_int("level", 4);
   CHECK_STR(text_of(flag), "8");
@@ -233,9 +203,7 @@ TEST(an_override_lasts_over_the_next_definition) {
 
 TEST(an_override_may_end_while_the_flag_is_undefined) {
   pd_flag *flag = define_int("level", 3);
-  pd_override over;
-  pd_assignment item = {.flag = flag, .text = "8"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &over, &err));
+  pd_override over = push_override(flag, "8");
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK_OK(pd_override_pop(over, &err));
   define_int("level", 4);
@@ -360,23 +328,21 @@ TEST(the_validator_of_the_new_definition_checks_the_value_that_is_kept) {
   CHECK_STATUS(pd_flag_replace(&def, NULL, 0, &flag, &err), PD_ERR_REFUSED,
                "level=5: it must be even");
   CHECK_STR(text_of(flag), "0");
-  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_DEFAULT);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_DEFAULT);
 }
 
 TEST(a_validator_that_rejects_an_override_uncovers_the_value_below) {
   pd_flag *flag = define_int("level", 2);
   assign(flag, "6", &argv3);
   CHECK_OK(pd_flag_set_int64(flag, 7, &err));
-  pd_assignment item = {.flag = flag, .text = "5"};
-  pd_override number;
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
+  pd_override number = push_override(flag, "5");
   pd_flag_def def = definition(PD_TYPE_int64, "level");
   def.validate = accept_even;
   CHECK_STATUS(pd_flag_replace(&def, NULL, 0, &flag, &err), PD_ERR_REFUSED,
                "level=5: it must be even");
   CHECK(calls == 3); /* the override, the value of the program, that of the command line */
   CHECK_STR(text_of(flag), "6");
-  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_ARGV);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_ARGV);
   CHECK_OK(pd_override_pop(number, &err));
   CHECK_STR(text_of(flag), "6");
 }
@@ -406,7 +372,7 @@ TEST(the_new_definition_has_the_handle_and_the_values_that_were_given) {
   def.default_value.str = "none";
   CHECK(replace(&def) == flag);
   CHECK_STR(text_of(flag), "5");
-  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_ARGV);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_ARGV);
   CHECK_OK(pd_flag_reset(flag, &err));
   CHECK_STR(text_of(flag), "none");
 }
@@ -446,10 +412,8 @@ TEST(the_aliases_are_those_of_the_new_definition) {
   def.aliases = "height|width";
   CHECK(replace(&def) == flag);
   CHECK(pd_flag_find("depth", &found, NULL) == PD_ERR_UNDEFINED);
-  CHECK_OK(pd_flag_find("height", &found, &err));
-  CHECK(found == flag);
-  CHECK_OK(pd_flag_find("width", &found, &err));
-  CHECK(found == flag);
+  CHECK(find_flag("height") == flag);
+  CHECK(find_flag("width") == flag);
   CHECK(define_int("depth", 1) != flag);
 }
 
@@ -556,8 +520,7 @@ TEST(texts_of_the_old_definition_can_still_be_read) {
   def.help = help;
   def.default_value.str = "fast";
   pd_flag *flag = replace(&def);
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   const char *const *address = pd_flag_get_address(flag), *value = *address;
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK_STR(info.help, "the first one");

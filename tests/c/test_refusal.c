@@ -47,11 +47,7 @@ static pd_flag_def bounded(const char *name) {
   return def;
 }
 
-static pd_flag *define(pd_flag_def def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
-}
+static pd_flag *define(pd_flag_def def) { return register_flag(&def); }
 
 static bool is_even(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   if (entries[0]->value.i64 % 2 == 0 && !context) return true;
@@ -66,19 +62,7 @@ static bool is_ordered(const pd_flag_entry *const *entries, void *context, char 
 }
 
 static const char *source_of(const pd_flag *flag) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  return pd_source_name(entry.origin.source);
-}
-
-static pd_status parse(const char *first, const char *second) {
-  char program[] = "program", one[64], other[64];
-  char *argv[] = {program, first ? one : NULL, second ? other : NULL, NULL};
-  int argc = 1 + !!first + !!second;
-  snprintf(one, sizeof one, "%s", first ? first : "");
-  snprintf(other, sizeof other, "%s", second ? second : "");
-  pd_parse_options options = {.size = sizeof options, .allow_pending = true};
-  return pd_parse_argv(&argc, argv, &options, &err);
+  return pd_source_name(flag_entry(flag, 0).origin.source);
 }
 
 TEST(a_value_out_of_range_is_dropped_with_a_warning_that_says_all) {
@@ -96,7 +80,7 @@ TEST(a_value_out_of_range_is_dropped_with_a_warning_that_says_all) {
 TEST(the_value_of_another_source_takes_effect_instead) {
   start();
   GIVE({"level", "10", 12});
-  CHECK_OK(parse("--level=5", NULL));
+  CHECK_OK(parse_pending("--level=5"));
   pd_flag *flag = define(bounded("level"));
   CHECK_STR(text_of(flag), "5");
   CHECK_STR(source_of(flag), "argv");
@@ -106,7 +90,7 @@ TEST(a_bad_value_of_another_source_is_an_error_as_ever) {
   start();
   pd_flag_def def = bounded("level");
   GIVE({"level", "x", 12});
-  CHECK_OK(parse("--level=10", NULL));
+  CHECK_OK(parse_pending("--level=10"));
   CHECK_STATUS(pd_flag_register(&def, NULL, &err), PD_ERR_RANGE,
                "--level=10: expected an integer <= 9");
   CHECK(warnings == 1);
@@ -182,11 +166,10 @@ TEST(a_watcher_sees_that_a_value_is_dropped_with_another) {
 TEST(the_flags_of_a_module_get_none_of_a_refused_revision) {
   start();
   pd_flag_def one = bounded("one"), bad = bounded("bad"), other = bounded("other");
-  pd_flag *flag = NULL;
   GIVE({"one", "5", 12}, {"bad", "10", 12}, {"other", "5", 13});
   CHECK(JOIN(&one, &bad, &other) == PD_OK);
   CHECK(pd_error_list_count(join_errors) == 0 && count_dropped() == 2);
-  CHECK_OK(pd_flag_find("one", &flag, &err));
+  pd_flag *flag = find_flag("one");
   CHECK_STR(text_of(flag), "1");
   CHECK_OK(pd_flag_find("other", &flag, &err));
   CHECK_STR(text_of(flag), "5");
@@ -208,7 +191,7 @@ TEST(after_startup_a_startup_only_flag_keeps_it_too) {
   def.startup_only = true;
   pd_flag *first = define(def);
   GIVE({"first", "5", 12}, {"bad", "10", 12}, {"late", "10", 13});
-  CHECK_OK(parse(NULL, NULL));
+  CHECK_OK(parse_pending(""));
   define(bounded("bad"));
   CHECK_STR(text_of(first), "5");
   def.name = "late";
@@ -277,7 +260,7 @@ TEST(a_validator_that_is_added_waits_for_the_command_line) {
   define_pair();
   check_pair();
   CHECK_STR(text_of(low), "9");
-  CHECK_OK(parse("--high=10", NULL));
+  CHECK_OK(parse_pending("--high=10"));
   CHECK_STR(text_of(low), "9");
   CHECK(warnings == 0);
 }
@@ -288,7 +271,7 @@ TEST(what_it_still_rejects_then_is_dropped) {
   define_pair();
   pd_flag *mate = define(bounded("mate"));
   check_pair();
-  CHECK_OK(parse("--high=5", NULL));
+  CHECK_OK(parse_pending("--high=5"));
   CHECK_STR(text_of(low), "0");
   CHECK_STR(text_of(high), "5");
   CHECK_STR(text_of(mate), "1");
@@ -301,7 +284,7 @@ TEST(what_is_rejected_without_the_fleet_too_is_an_error_and_drops_nothing) {
   GIVE({"low", "9", 12});
   define_pair();
   check_pair();
-  CHECK_STATUS(parse("--high=-1", NULL), PD_ERR_REFUSED,
+  CHECK_STATUS(parse_pending("--high=-1"), PD_ERR_REFUSED,
                "--low=0 (default), --high=-1 (argv[1]): low must be below high");
   CHECK_STR(text_of(low), "9");
   CHECK(warnings == 0 && count_dropped() == 0);
@@ -311,7 +294,7 @@ TEST(a_validator_that_is_added_after_startup_checks_at_once) {
   start();
   GIVE({"low", "9", 12});
   define_pair();
-  CHECK_OK(parse(NULL, NULL));
+  CHECK_OK(parse_pending(""));
   check_pair();
   CHECK_STR(text_of(low), "0");
   CHECK(warnings == 1);
@@ -381,7 +364,7 @@ TEST(so_do_files_until_startup_is_over_and_a_check_changes_nothing) {
   check_pair();
   CHECK_OK(give_file(pd_config_check));
   CHECK(warnings == 0);
-  CHECK_OK(parse(NULL, NULL));
+  CHECK_OK(parse_pending(""));
   CHECK(give_file(pd_config_apply) == PD_ERR_REFUSED);
   CHECK_STR(text_of(low), "2");
 }
@@ -406,7 +389,7 @@ TEST(what_the_validator_of_the_next_definition_rejects_uncovers_the_value_below)
   pd_flag *flag = define_flag(PD_TYPE_int64, "even");
   pd_flag_def def = definition(PD_TYPE_int64, "even");
   GIVE({"even", "3", 12});
-  CHECK_OK(parse("--even=4", NULL));
+  CHECK_OK(parse_pending("--even=4"));
   CHECK_OK(pd_flag_unregister(flag, &err));
   def.validate = is_even;
   CHECK_STR(text_of(define(def)), "4");
@@ -434,7 +417,7 @@ TEST(a_definition_is_not_refused_because_of_a_value_of_another_flag) {
   CHECK_OK(pd_group_add(PD_GROUP_AT_MOST_ONE, (pd_flag *[]){low, high}, 2, NULL, &err));
   leave_record();
   GIVE({"low", "2", 12});
-  CHECK_OK(parse("--high=1", NULL));
+  CHECK_OK(parse_pending("--high=1"));
   CHECK(JOIN(&def) == PD_OK);
   CHECK(pd_error_list_count(join_errors) == 0 && count_dropped() == 1);
   CHECK_STR(text_of(high), "1");

@@ -7,12 +7,6 @@
 #include <registry/change.h>
 #include <registry/names.h>
 
-static pd_flag *registered(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
 TEST(a_name_of_no_bytes_is_none) {
   CHECK(!pd__name_is_valid("abc", 0) && pd__name_is_valid("abc", 3));
   CHECK(!pd__names_find("abc", 0));
@@ -22,9 +16,7 @@ TEST(an_info_is_filled_whatever_was_in_it) {
   pd_flag_info info;
   pd_flag *flag = define_flag(PD_TYPE_int64, "level");
   static int64_t variable;
-  pd_flag_def def = definition(PD_TYPE_int64, "other");
-  def.cell = &variable;
-  pd_flag *other = registered(&def);
+  pd_flag *other = DEFINE(PD_TYPE_int64, "other", def.cell = &variable);
   pd__platform_lock();
   memset(&info, 0x5a, sizeof info);
   CHECK(pd__flag_fill_info(flag, &info) && info.cells == 0);
@@ -97,50 +89,31 @@ TEST(marks_of_visits_are_given_once) {
   pd__platform_unlock();
 }
 
-static pd_flag_entry first_entry(const pd_flag *flag) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
-  return entry;
-}
-
 TEST(an_override_of_an_optional_flag_has_a_value_until_it_is_reset) {
-  pd_override override;
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = true;
-  def.default_value.i64 = 7;
-  pd_flag *flag = registered(&def);
-  pd_assignment item = {.flag = flag, .text = "5"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
-  CHECK(first_entry(flag).origin.source == PD_SOURCE_OVERRIDE && !first_entry(flag).unset);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = true, def.default_value.i64 = 7);
+  pd_override override = push_override(flag, "5");
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_OVERRIDE && !flag_entry(flag, 0).unset);
   CHECK_OK(pd_flag_reset(flag, &err));
-  CHECK(first_entry(flag).unset && first_entry(flag).value.i64 == 7);
+  CHECK(flag_entry(flag, 0).unset && flag_entry(flag, 0).value.i64 == 7);
   CHECK_STR(text_of(flag), "7");
   CHECK_OK(pd_flag_set_int64(flag, 6, &err));
-  CHECK(first_entry(flag).origin.source == PD_SOURCE_OVERRIDE && !first_entry(flag).unset);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_OVERRIDE && !flag_entry(flag, 0).unset);
   CHECK_OK(pd_override_pop(override, &err));
-  CHECK(first_entry(flag).unset);
+  CHECK(flag_entry(flag, 0).unset);
 }
 
 TEST(a_reset_of_an_override_gives_the_default) {
-  pd_override override;
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.default_value.i64 = 7;
-  pd_flag *flag = registered(&def);
-  pd_assignment item = {.flag = flag, .text = "5"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.default_value.i64 = 7);
+  pd_override override = push_override(flag, "5");
   CHECK_OK(pd_flag_reset(flag, &err));
   CHECK_STR(text_of(flag), "7");
   CHECK_OK(pd_override_pop(override, &err));
 }
 
 TEST(the_default_that_a_flag_has_can_be_given_after_startup) {
-  char *argv[] = {(char[]){"program"}, NULL};
-  int argc = 1;
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
-  def.optional = def.startup_only = true;
-  def.default_value.i64 = 7;
-  pd_flag *flag = registered(&def);
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.optional = def.startup_only = true,
+                         def.default_value.i64 = 7);
+  end_startup();
   CHECK_OK(pd_flag_set_default(flag, "7", &err));
   CHECK(pd_flag_set_int64(flag, 7, NULL) == PD_ERR_FROZEN); /* it has none */
 }
@@ -152,12 +125,9 @@ TEST(what_is_behind_a_plain_variable_is_left_alone) {
     unsigned char behind[64];
   } own;
   unsigned char as_before[sizeof own.behind];
-  pd_flag_def def = definition(PD_TYPE_int64, "level");
   memset(as_before, 0x5a, sizeof as_before);
   memcpy(own.behind, as_before, sizeof as_before);
-  def.cell = &own.variable;
-  def.scoped = false;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "level", def.cell = &own.variable, def.scoped = false);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(own.variable == 5 && !memcmp(own.behind, as_before, sizeof as_before));

@@ -100,10 +100,7 @@ static void set_choice(int i) {
 }
 TEST(a_text_that_is_no_choice_is_freed) {
   begin();
-  pd_flag_def def = definition(PD_TYPE_string, "choosing");
-  def.choices = "one|two";
-  def.default_value.str = "one";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "choosing", def.choices = "one|two", def.default_value.str = "one");
   check_released(set_choice, ROUNDS, SLACK);
 }
 
@@ -156,13 +153,13 @@ TEST(the_texts_of_a_line_that_a_validator_refuses_are_freed) {
   check_released(parse_refused, ROUNDS, SLACK);
 }
 
-static void parse_pending(int i) {
+static void parse_late(int i) {
   CHECK(parse(numbered("--late_%d=text", i), "--refusing=a text") == PD_ERR_REFUSED);
 }
 TEST(the_pending_names_of_a_refused_line_are_freed) {
   start_refusing();
   allow_pending = true;
-  check_released(parse_pending, ROUNDS, SLACK);
+  check_released(parse_late, ROUNDS, SLACK);
   pd_pending_info info = {.size = sizeof info};
   CHECK(pd_pending_get(0, &info, NULL) == PD_ERR_ARGUMENT);
 }

@@ -25,10 +25,8 @@ static const char *flagfile(bool all) {
 }
 
 static pd_flag *add(pd_flag_def def) {
-  pd_flag *flag = NULL;
   if (!def.module) def.module = "prog";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return register_flag(&def);
 }
 
 static pd_flag_def with_help(pd_type type, const char *name, const char *help) {
@@ -36,6 +34,10 @@ static pd_flag_def with_help(pd_type type, const char *name, const char *help) {
   def.help = help;
   return def;
 }
+
+/* Define a flag of the program with help and further attributes. */
+#define ADD(type, name, text, ...)                                                                 \
+  DEFINE(type, name, def.module = "prog", def.help = text, __VA_ARGS__)
 
 static pd_flag_def in(const char *module, const char *category, const char *name) {
   pd_flag_def def = with_help(PD_TYPE_bool, name, "x");
@@ -191,12 +193,8 @@ TEST(no_line_is_wider_than_the_page_and_none_ends_with_a_blank) {
 }
 
 TEST(names_of_one_letter_come_first_and_other_aliases_are_noted) {
-  pd_flag_def def = with_help(PD_TYPE_int32, "level", "Level");
-  def.aliases = "lvl|l|alpha_lvl|n";
-  add(def);
-  def = with_help(PD_TYPE_bool, "verbose", "Say more");
-  def.aliases = "v";
-  add(def);
+  ADD(PD_TYPE_int32, "level", "Level", def.aliases = "lvl|l|alpha_lvl|n");
+  ADD(PD_TYPE_bool, "verbose", "Say more", def.aliases = "v");
   add(with_help(PD_TYPE_double, "x", "X"));
   add(with_help(PD_TYPE_bool, "q", "Q"));
   add(with_help(PD_TYPE_bool, "long_name", "L"));
@@ -210,24 +208,11 @@ TEST(names_of_one_letter_come_first_and_other_aliases_are_noted) {
 }
 
 TEST(help_tells_what_a_value_may_be) {
-  pd_flag_def def = with_help(PD_TYPE_int32, "level", "Level");
-  def.min.i64 = 1;
-  def.max.i64 = 9;
-  def.default_value.i64 = 6;
-  add(def);
-  def = with_help(PD_TYPE_double, "ratio", "Ratio");
-  def.min.f64 = 0;
-  add(def);
-  def = with_help(PD_TYPE_uint64, "top", "Top");
-  def.max.u64 = 99;
-  add(def);
-  def = with_help(PD_TYPE_string, "mode", "Mode");
-  def.choices = "fast|best";
-  def.default_value.str = "best";
-  add(def);
-  def = with_help(PD_TYPE_string, "hash", "Hash");
-  def.choices = "|adler32|blake2b|blake2s|crc32|md5|sha1";
-  add(def);
+  ADD(PD_TYPE_int32, "level", "Level", def.min.i64 = 1, def.max.i64 = 9, def.default_value.i64 = 6);
+  ADD(PD_TYPE_double, "ratio", "Ratio", def.min.f64 = 0);
+  ADD(PD_TYPE_uint64, "top", "Top", def.max.u64 = 99);
+  ADD(PD_TYPE_string, "mode", "Mode", def.choices = "fast|best", def.default_value.str = "best");
+  ADD(PD_TYPE_string, "hash", "Hash", def.choices = "|adler32|blake2b|blake2s|crc32|md5|sha1");
   CHECK_STR(
       flags_help(100),
       "prog:\n"
@@ -240,19 +225,10 @@ TEST(help_tells_what_a_value_may_be) {
 }
 
 TEST(help_tells_the_marks_of_a_flag) {
-  pd_flag_def def = with_help(PD_TYPE_bool, "a", "A");
-  def.experimental = def.required = true;
-  add(def);
-  def = with_help(PD_TYPE_bool, "b", NULL);
-  def.read_only = true;
-  def.deprecated = "use --a";
-  add(def);
-  def = with_help(PD_TYPE_bool, "c", "C");
-  def.startup_only = true;
-  add(def);
-  def = with_help(PD_TYPE_bool, "d", "D");
-  def.runtime = def.unsafe = true;
-  add(def);
+  ADD(PD_TYPE_bool, "a", "A", def.experimental = def.required = true);
+  ADD(PD_TYPE_bool, "b", NULL, def.read_only = true, def.deprecated = "use --a");
+  ADD(PD_TYPE_bool, "c", "C", def.startup_only = true);
+  ADD(PD_TYPE_bool, "d", "D", def.runtime = def.unsafe = true);
   CHECK_STR(flags_help(100), "prog:\n"
                              "  -a    A [required] [experimental]\n"
                              "  -b    [default: false] [read-only] [deprecated: use --a]\n"
@@ -276,10 +252,8 @@ TEST(units_are_shown_as_people_write_them) {
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
     char name[16];
     snprintf(name, sizeof name, "size%zu", i);
-    pd_flag_def def = with_help(PD_TYPE_uint64, name, sizes[i].shown);
-    def.unit = "bytes";
-    def.default_value.u64 = sizes[i].bytes;
-    add(def);
+    ADD(PD_TYPE_uint64, name, sizes[i].shown, def.unit = "bytes",
+        def.default_value.u64 = sizes[i].bytes);
     char expected[64];
     snprintf(expected, sizeof expected, "%s [default: %s", sizes[i].shown, sizes[i].shown);
     CHECK(strstr(flags_help(80), expected));
@@ -300,10 +274,8 @@ TEST(times_are_shown_as_people_write_them) {
   for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
     char name[16];
     snprintf(name, sizeof name, "time%zu", i);
-    pd_flag_def def = with_help(PD_TYPE_double, name, times[i].shown);
-    def.unit = "seconds";
-    def.default_value.f64 = times[i].seconds;
-    add(def);
+    ADD(PD_TYPE_double, name, times[i].shown, def.unit = "seconds",
+        def.default_value.f64 = times[i].seconds);
     char expected[64];
     snprintf(expected, sizeof expected, "%s [default: %s", times[i].shown, times[i].shown);
     CHECK(strstr(flags_help(80), expected));
@@ -319,9 +291,7 @@ static const char *shown_now(void) {
 }
 
 TEST(every_time_that_is_shown_reads_back_as_the_same) {
-  pd_flag_def def = with_help(PD_TYPE_double, "t", "T");
-  def.unit = "seconds";
-  pd_flag *flag = add(def);
+  pd_flag *flag = ADD(PD_TYPE_double, "t", "T", def.unit = "seconds");
   uint64_t random = 1;
   for (int i = 0; i < 3000; i++) {
     random = random * 6364136223846793005u + 1442695040888963407u;
@@ -365,12 +335,8 @@ TEST(help_tells_the_current_value_and_where_it_comes_from) {
 }
 
 TEST(hidden_flags_are_in_the_full_help_alone_and_retired_ones_in_none) {
-  pd_flag_def def = with_help(PD_TYPE_bool, "secret", "x");
-  def.hidden = true;
-  add(def);
-  def = with_help(PD_TYPE_bool, "gone", "x");
-  def.retired = "it has no effect";
-  add(def);
+  ADD(PD_TYPE_bool, "secret", "x", def.hidden = true);
+  ADD(PD_TYPE_bool, "gone", "x", def.retired = "it has no effect");
   CHECK(!strstr(report(PD_HELP_ALL, "", 80), "secret"));
   CHECK(strstr(written, "There are no flags."));
   CHECK(!strstr(report(PD_HELP_XML, "", 80), "secret"));
@@ -383,10 +349,8 @@ TEST(hidden_flags_are_in_the_full_help_alone_and_retired_ones_in_none) {
 }
 
 TEST(sensitive_values_are_in_no_report) {
-  pd_flag_def def = with_help(PD_TYPE_string, "token", "x");
-  def.sensitive = true;
-  def.default_value.str = "hunter2";
-  pd_flag *flag = add(def);
+  pd_flag *flag =
+      ADD(PD_TYPE_string, "token", "x", def.sensitive = true, def.default_value.str = "hunter2");
   CHECK_OK(pd_flag_set_string(flag, "hunter3", &err));
   for (pd_help_kind kind = PD_HELP_ALL; kind <= PD_HELP_VERSION; kind++) {
     CHECK(!strstr(report(kind, "", 80), "hunter"));
@@ -398,10 +362,8 @@ TEST(sensitive_values_are_in_no_report) {
 }
 
 TEST(text_that_a_terminal_would_obey_is_escaped) {
-  pd_flag_def def =
-      with_help(PD_TYPE_string, "a_flag", "red \x1b[31m \xff \xe2\x80\xae \xc2\x9b x\tx");
-  def.default_value.str = "a\nb \"\x1b\" \\";
-  add(def);
+  ADD(PD_TYPE_string, "a_flag", "red \x1b[31m \xff \xe2\x80\xae \xc2\x9b x\tx",
+      def.default_value.str = "a\nb \"\x1b\" \\");
   CHECK_STR(flags_help(120), "prog:\n"
                              "  --a_flag=STRING  red \\x1b[31m \\xff \\xe2\\x80\\xae \\xc2\\x9b x "
                              "x [default: \"a\\nb \\\"\\x1b\\\" \\\\\"]\n");
@@ -435,9 +397,8 @@ static void strip(char *text) {
 }
 
 TEST(colour_changes_nothing_but_colour) {
-  pd_flag_def def = with_help(PD_TYPE_int32, "level", "Level of \x1b that is quite long and wraps");
-  def.deprecated = "it is old";
-  pd_flag *flag = add(def);
+  pd_flag *flag = ADD(PD_TYPE_int32, "level", "Level of \x1b that is quite long and wraps",
+                      def.deprecated = "it is old");
   CHECK_OK(pd_flag_set_int32(flag, 3, &err));
   char *plain = strdup(report(PD_HELP_ALL, "", 60));
   CHECK(!strchr(plain, '\x1b'));
@@ -533,16 +494,10 @@ TEST(helppackage_and_helpshort_say_where_there_is_nothing) {
 /* ---- XML and version ---- */
 
 TEST(helpxml_is_gflags_form_sorted_by_file_and_name) {
-  pd_flag_def def = with_help(PD_TYPE_string, "b", "a<b & c>d ]]> \"q\"");
-  def.file = "src/b.c";
-  def.default_value.str = "\x01\xff\r\n\xc3\xa9\xef\xbf\xbf";
-  add(def);
-  def = with_help(PD_TYPE_int32, "z", "Z");
-  def.file = "src/a.c";
-  CHECK_OK(pd_flag_set_int32(add(def), 5, &err));
-  def = with_help(PD_TYPE_bool, "y", NULL);
-  def.file = "src/a.c";
-  add(def);
+  ADD(PD_TYPE_string, "b", "a<b & c>d ]]> \"q\"", def.file = "src/b.c",
+      def.default_value.str = "\x01\xff\r\n\xc3\xa9\xef\xbf\xbf");
+  CHECK_OK(pd_flag_set_int32(ADD(PD_TYPE_int32, "z", "Z", def.file = "src/a.c"), 5, &err));
+  ADD(PD_TYPE_bool, "y", NULL, def.file = "src/a.c");
   CHECK_STR(
       report(PD_HELP_XML, "", 80),
       "<?xml version=\"1.0\"?>\n"

@@ -2,7 +2,6 @@
  * Built with: -ldl
  */
 #define _GNU_SOURCE
-#include <sys/wait.h>
 
 #define CHECK_DEFINES_FLAGS
 #include "plugged.h"
@@ -70,13 +69,12 @@ TEST(every_type_can_be_scoped) {
 TEST(the_functions_of_a_handle_are_about_the_calling_thread) {
   pd_flag *flag = PD_SCOPED_FLAG(level);
   int32_t value;
-  pd_flag_info info = {.size = sizeof info};
   pd_scope scope = push_level("9");
   CHECK_OK(pd_flag_get_int32(flag, &value, &err));
   CHECK(value == 9);
   CHECK(pd_flag_get_int32(flag, &value, NULL) == PD_OK && value == 9);
   CHECK_STR(text_of(flag), "9");
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK(info.source == PD_SOURCE_SCOPE && info.scoped);
   CHECK(*(const int32_t *)pd_flag_get_address(flag) == 6);
   pop(scope);
@@ -89,13 +87,12 @@ TEST(the_history_begins_with_the_scopes_of_the_thread) {
   pd_assignment item = {.flag = flag, .text = "8"};
   pd_scope inner, outer = push_level("9");
   CHECK_OK(pd_scope_push(&item, 1, &here, NULL, &inner, &err));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.value.i64 == 8 && entry.origin.source == PD_SOURCE_SCOPE && entry.origin.line == 12);
   CHECK_STR(entry.origin.place, "train.py");
-  CHECK_OK(pd_flag_get_entry(flag, 1, &entry, &err));
+  entry = flag_entry(flag, 1);
   CHECK(entry.value.i64 == 9 && entry.origin.source == PD_SOURCE_SCOPE);
-  CHECK_OK(pd_flag_get_entry(flag, 2, &entry, &err));
+  entry = flag_entry(flag, 2);
   CHECK(entry.value.i64 == 6 && entry.origin.source == PD_SOURCE_DEFAULT);
   CHECK(pd_flag_get_entry(flag, 3, &entry, NULL) == PD_ERR_ARGUMENT);
   pop(inner);
@@ -198,10 +195,8 @@ TEST(an_assignment_of_another_thread_is_not_reported) {
 }
 
 TEST(a_scope_outranks_an_override) {
-  pd_assignment item = {.flag = PD_SCOPED_FLAG(level), .text = "2"};
   pd_scope scope = push_level("9");
-  pd_override over;
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &over, &err));
+  pd_override over = push_override(PD_SCOPED_FLAG(level), "2");
   CHECK(PD_SCOPED(level) == 9 && on_another_thread() == 2);
   pop(scope);
   CHECK(PD_SCOPED(level) == 2);
@@ -336,7 +331,6 @@ TEST(a_forked_child_has_the_scopes_of_its_thread_alone) {
   wait_for(&inside);
   pd_scope scope = push_level("2");
   pid_t child = fork();
-  CHECK(child >= 0);
   if (!child) {
     CHECK(PD_SCOPED(level) == 2);
     pop(scope);
@@ -344,8 +338,7 @@ TEST(a_forked_child_has_the_scopes_of_its_thread_alone) {
     CHECK(pd_scope_pop(theirs, NULL) == PD_ERR_ARGUMENT);
     _exit(0);
   }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
   sem_post(&leave);
   CHECK(finish(thread) == (void *)9);
   pop(scope);
@@ -388,18 +381,14 @@ TEST(a_frozen_flag_keeps_its_value_also_in_scopes) {
 }
 
 TEST(an_optional_flag_can_have_no_value_in_a_scope) {
-  pd_flag_def def = definition(PD_TYPE_int32, "maybe");
-  pd_flag *flag;
   pd_scope scope;
-  def.scoped = def.optional = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "maybe", def.scoped = def.optional = true);
   CHECK_OK(pd_flag_set_int32(flag, 5, &err));
   CHECK_OK(pd_scope_push(&(pd_assignment){.flag = flag}, 1, NULL, NULL, &scope, &err));
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.unset && entry.origin.source == PD_SOURCE_SCOPE);
   pop(scope);
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  entry = flag_entry(flag, 0);
   CHECK(!entry.unset && entry.value.i64 == 5);
 }
 
@@ -463,11 +452,9 @@ TEST(a_scope_ends_while_the_module_of_its_flag_is_away) {
 
 static pd_flag *define_scoped(pd_type type, int64_t max) {
   pd_flag_def def = definition(type, "again");
-  pd_flag *flag;
   def.scoped = true;
   if (max) def.max.i64 = max;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return register_flag(&def);
 }
 
 TEST(a_new_definition_that_does_not_allow_the_value_of_a_scope_hides_it) {

@@ -5,7 +5,6 @@
  */
 #define CHECK_DEFINES_FLAGS
 #include <malloc.h>
-#include <sys/wait.h>
 
 #include "plugged.h"
 
@@ -70,18 +69,14 @@ TEST(the_values_of_a_context_go_when_it_is_detached_below_another) {
 
 TEST(a_value_in_a_scope_is_not_one_of_a_new_definition_that_is_not_scoped) {
   static pd_scoped_cell cell;
-  pd_flag_def def = definition(PD_TYPE_int64, "redefined");
-  pd_flag *flag = NULL;
-  pd_flag_entry entry = {.size = sizeof entry};
-  def.scoped = def.scoped_cell = true;
-  def.cell = &cell;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag =
+      DEFINE(PD_TYPE_int64, "redefined", def.scoped = def.scoped_cell = true, def.cell = &cell);
   pd_scope scope = push(flag, 9);
   CHECK_STR(text_of(flag), "9");
   CHECK_OK(pd_flag_unregister(flag, &err));
   flag = define_flag(PD_TYPE_int64, "redefined");
   CHECK_STR(text_of(flag), "0");
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   CHECK(entry.value.i64 == 0 && entry.origin.source == PD_SOURCE_DEFAULT);
   CHECK_OK(pd_scope_pop(scope, &err));
 }
@@ -158,19 +153,8 @@ TEST(scopes_and_attached_contexts_have_numbers_of_their_own) {
 /* ---- Flags without a value ---- */
 
 static pd_flag *define_optional(int64_t least, bool scoped) {
-  pd_flag_def def = definition(PD_TYPE_int64, "optional");
-  pd_flag *flag;
-  def.optional = true;
-  def.scoped = scoped;
-  def.min.i64 = def.default_value.i64 = least;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
-}
-
-static pd_flag_entry entry_of(const pd_flag *flag, size_t index) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
-  return entry;
+  return DEFINE(PD_TYPE_int64, "optional", def.optional = true, def.scoped = scoped,
+                def.min.i64 = def.default_value.i64 = least);
 }
 
 TEST(a_scope_without_a_value_is_kept_for_a_definition_with_another_default) {
@@ -179,22 +163,22 @@ TEST(a_scope_without_a_value_is_kept_for_a_definition_with_another_default) {
   pd_assignment item = {.flag = flag};
   CHECK_OK(pd_flag_set_int64(flag, 700, &err));
   CHECK_OK(pd_scope_push(&item, 1, NULL, NULL, &scope, &err));
-  CHECK(entry_of(flag, 0).unset && entry_of(flag, 0).value.i64 == 1);
+  CHECK(flag_entry(flag, 0).unset && flag_entry(flag, 0).value.i64 == 1);
   CHECK_OK(pd_flag_unregister(flag, &err));
   flag = define_optional(500, true);
-  CHECK(entry_of(flag, 0).unset && entry_of(flag, 0).origin.source == PD_SOURCE_SCOPE);
-  CHECK(!entry_of(flag, 1).unset && entry_of(flag, 1).value.i64 == 700);
+  CHECK(flag_entry(flag, 0).unset && flag_entry(flag, 0).origin.source == PD_SOURCE_SCOPE);
+  CHECK(!flag_entry(flag, 1).unset && flag_entry(flag, 1).value.i64 == 700);
   CHECK_OK(pd_scope_pop(scope, &err));
-  CHECK(entry_of(flag, 0).value.i64 == 700);
+  CHECK(flag_entry(flag, 0).value.i64 == 700);
 }
 
 TEST(a_value_of_a_scope_that_another_definition_refuses_is_hidden) {
   pd_flag *flag = define_optional(1, true);
   pd_scope scope = push(flag, 9);
-  CHECK(!entry_of(flag, 0).unset);
+  CHECK(!flag_entry(flag, 0).unset);
   CHECK_OK(pd_flag_unregister(flag, &err));
   flag = define_optional(500, true);
-  CHECK(entry_of(flag, 0).origin.source == PD_SOURCE_DEFAULT);
+  CHECK(flag_entry(flag, 0).origin.source == PD_SOURCE_DEFAULT);
   CHECK_OK(pd_scope_pop(scope, &err));
 }
 
@@ -227,14 +211,12 @@ TEST(a_forked_child_has_no_scopes_of_several_other_threads) {
   for (int i = 0; i < 3; i++) wait_for(&inside);
   pd_scope own = push(PD_SCOPED_FLAG(level), 5);
   pid_t child = fork();
-  CHECK(child >= 0);
   if (child == 0) {
     CHECK(PD_SCOPED(level) == 5);
     CHECK_OK(pd_scope_pop(own, &err));
     _exit(is_asked_for(cell_of_level()) ? 1 : 0);
   }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child && status == 0);
+  check_child(child);
   for (int i = 0; i < 3; i++) sem_post(&leave);
   for (int i = 0; i < 3; i++) finish(threads[i]);
 }

@@ -25,7 +25,8 @@ TEST(a_scoped_flag_is_used_as_other_flags_are) {
   CHECK(level == 6 && FLAGS_level.get() == 6 && PD_SCOPED(level) == 6);
   CHECK(!FLAGS_on && FLAGS_level > 5 && FLAGS_level + 1 == 7 && FLAGS_rate < 1);
   CHECK(FLAGS_mode == "fast" && "best" != FLAGS_mode && FLAGS_mode == std::string("fast"));
-  CHECK(std::string("fast") == FLAGS_mode && FLAGS_mode == FLAGS_title && FLAGS_title == FLAGS_mode);
+  CHECK(std::string("fast") == FLAGS_mode && FLAGS_mode == FLAGS_title &&
+        FLAGS_title == FLAGS_mode);
   std::string text = FLAGS_mode.get();
   CHECK(text == "fast");
 }

@@ -153,18 +153,13 @@ static const char *published(const char *text) {
 }
 
 static pd_override push(const char *text) {
-  pd_override made = 0;
-  pd_assignment item = {.flag = flag, .text = text};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &made, &err));
+  pd_override made = push_override(flag, text);
   return made;
 }
 
 static void define_choice(void) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
-  def.sensitive = true;
-  def.default_value.str = "none";
-  def.choices = "none|first|second|third";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "key", def.sensitive = true, def.default_value.str = "none",
+                def.choices = "none|first|second|third");
 }
 
 TEST(a_flag_that_is_wiped_has_its_default_and_its_texts_are_empty) {
@@ -213,8 +208,7 @@ TEST(a_wipe_whose_default_a_validator_refuses_changes_nothing) {
 }
 
 static pd_flag_info info_of_key(void) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   return info;
 }
 
@@ -249,7 +243,6 @@ TEST(a_snapshot_that_is_restored_keeps_values_secret) {
 
 TEST(a_snapshot_makes_no_flag_secret_that_is_defined_later) {
   pd_snapshot *snapshot;
-  pd_flag_info info = {.size = sizeof info};
   pd_flag_def def = definition(PD_TYPE_string, "key");
   def.sensitive = true;
   CHECK_OK(pd_flag_register(&def, &flag, &err));
@@ -259,8 +252,7 @@ TEST(a_snapshot_makes_no_flag_secret_that_is_defined_later) {
   CHECK_OK(pd_flag_register(&def, &flag, &err));
   CHECK_OK(pd_flag_set_string(flag, "public", &err));
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(!info.sensitive);
+  CHECK(!flag_info(flag).sensitive);
   pd_snapshot_free(snapshot);
 }
 
@@ -304,10 +296,8 @@ static bool refuse_always(const pd_flag_entry *const *entries, void *context, ch
 }
 
 TEST(a_reason_is_shown_unless_it_contains_the_secret) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
   begin();
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "key", def.sensitive = true);
   CHECK_OK(
       pd_validator_add(&flag, 1, refuse_always, (char[]){"expected no hunter2"}, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_string(flag, "hunter3", &err), PD_ERR_REFUSED,
@@ -319,10 +309,8 @@ TEST(a_reason_is_shown_unless_it_contains_the_secret) {
 }
 
 TEST(a_reason_is_not_shown_if_it_contains_the_secret_of_any_flag) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
   begin();
-  def.sensitive = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_string, "key", def.sensitive = true);
   CHECK_OK(pd_flag_set_string(flag, "hunter2", &err));
   pd_flag *flags[] = {define_flag(PD_TYPE_int64, "a"), define_flag(PD_TYPE_int64, "b"), flag};
   CHECK_OK(

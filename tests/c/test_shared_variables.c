@@ -52,20 +52,16 @@ TEST(a_late_flag_that_claims_the_variable_of_another_one_keeps_its_default_and_s
 }
 
 TEST(fromenv_of_a_name_whose_variable_another_flag_claims_is_an_error) {
-  char *argv[] = {(char *)(uintptr_t) "program", (char *)(uintptr_t) "--fromenv=net.port", NULL};
-  int argc = 2;
   pd_flag *dotted = define_flag(PD_TYPE_int64, "net.port");
   define_flag(PD_TYPE_int64, "net_port");
   setenv("FLAGS_net_port", "80", 1);
-  CHECK(pd_parse_argv(&argc, argv, NULL, &err) != PD_OK);
+  CHECK(parse_line("--fromenv=net.port", NULL) != PD_OK);
   names_variable(err.message);
   CHECK(is_alone(dotted, 0));
 }
 
 TEST(an_alias_claims_its_variable_too) {
-  pd_flag_def def = definition(PD_TYPE_int64, "first");
-  def.aliases = "net.port";
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int64, "first", def.aliases = "net.port");
   pd_flag *plain = define_flag(PD_TYPE_int64, "net_port");
   setenv("FLAGS_net_port", "80", 1);
   pd_status status = pd_environment_enable("FLAGS_", NULL, &err);
@@ -74,8 +70,7 @@ TEST(an_alias_claims_its_variable_too) {
     return;
   }
   CHECK(is_alone(plain, 80)); /* unless variables of aliases aren't read at all */
-  pd_flag *first;
-  CHECK_OK(pd_flag_find("first", &first, &err));
+  pd_flag *first = find_flag("first");
   CHECK(is_alone(first, 0));
 }
 

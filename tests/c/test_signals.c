@@ -55,10 +55,9 @@ static void *send_signals(void *to) {
 static pd_flag *left_behind(void) {
   char path[4096];
   pd_module *module;
-  pd_flag *flag;
   snprintf(path, sizeof path, "%s/libhalf.so", getenv("PLUGINS"));
   CHECK_OK(pd_module_load(path, NULL, &module, &err));
-  CHECK_OK(pd_flag_find("turning", &flag, &err));
+  pd_flag *flag = find_flag("turning");
   CHECK_OK(pd_module_unload(module, &err));
   return flag;
 }
@@ -134,10 +133,8 @@ TEST(a_default_below_an_override_is_never_read_as_another_type) {
   CHECK(!pthread_create(&reader, NULL, read_half, flag));
   for (int i = 0; i < 4000; i++) {
     pd_module *module = NULL;
-    pd_override override;
-    pd_assignment item = {flag, "3", 0, {0}};
     CHECK_OK(pd_module_load(whole, NULL, &module, &err));
-    CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+    pd_override override = push_override(flag, "3");
     CHECK_OK(pd_module_unload(module, &err));
     CHECK_OK(pd_module_load(half, NULL, &module, &err));
     CHECK_OK(pd_override_pop(override, &err));

@@ -36,7 +36,6 @@ static double real_cell = 0.5;
 static bool truth_cell = true;
 
 static pd_flag *define_assigned(pd_type type, const char *name, void *cell) {
-  pd_flag *flag = NULL;
   pd_flag_def def = definition(type, name);
   def.assignable = true;
   def.cell = cell;
@@ -44,8 +43,7 @@ static pd_flag *define_assigned(pd_type type, const char *name, void *cell) {
   if (type == PD_TYPE_int32) def.default_value.i64 = small_cell;
   if (type == PD_TYPE_double) def.default_value.f64 = real_cell;
   if (type == PD_TYPE_bool) def.default_value.b = truth_cell;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  return flag;
+  return register_flag(&def);
 }
 
 /* ---- A string whose access functions are called with the lock held ---- */
@@ -77,11 +75,8 @@ static void define_all(void) {
   small = define_assigned(PD_TYPE_int32, "small", &small_cell);
   real = define_assigned(PD_TYPE_double, "real", &real_cell);
   truth = define_assigned(PD_TYPE_bool, "truth", &truth_cell);
-  pd_flag_def def = definition(PD_TYPE_string, "text");
-  def.assignable = true;
-  def.cell = kept;
-  def.access = &access_by_code;
-  CHECK_OK(pd_flag_register(&def, &text, &err));
+  text = DEFINE(PD_TYPE_string, "text", def.assignable = true, def.cell = kept,
+                def.access = &access_by_code);
   CHECK_OK(pd_flag_set_string(text, "first", &err));
 }
 

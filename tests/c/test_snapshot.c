@@ -69,15 +69,11 @@ TEST(an_override_that_began_later_ends_and_can_still_be_popped) {
 }
 
 TEST(startup_and_freezing_return) {
-  pd_flag_def def = definition(PD_TYPE_int32, "early");
-  def.startup_only = true;
   pd_flag *early, *flag = before("flag");
-  CHECK_OK(pd_flag_register(&def, &early, &err));
+  early = DEFINE(PD_TYPE_int32, "early", def.startup_only = true);
   pd_snapshot_free(snapshot);
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
-  char *argv[] = {(char[]){"program"}, (char[]){"--early=2"}, NULL};
-  int argc = 2;
-  CHECK_OK(pd_parse_argv(&argc, argv, NULL, &err));
+  CHECK_OK(parse_line("--early=2", NULL));
   CHECK_OK(pd_flag_freeze(flag, &err));
   restore();
   CHECK_STR(text_of(early), "0");
@@ -178,9 +174,7 @@ static void set_at(pd_flag *flag, const char *text, pd_origin origin) {
 }
 
 static pd_origin origin_of(const pd_flag *flag, size_t index) {
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, index, &entry, &err));
-  return entry.origin;
+  return flag_entry(flag, index).origin;
 }
 
 TEST(the_origin_of_an_equal_value_returns) {
@@ -254,16 +248,9 @@ TEST(a_default_that_was_set_returns_and_one_that_was_not_goes) {
 
 /* ---- Overrides ---- */
 
-static pd_override push(pd_flag *flag, const char *text) {
-  pd_override number;
-  pd_assignment item = {.flag = flag, .text = text};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &number, &err));
-  return number;
-}
-
 TEST(the_values_of_an_open_override_return) {
   pd_flag *flag = define_flag(PD_TYPE_int32, "flag");
-  pd_override outer = push(flag, "5"), inner = push(flag, "6");
+  pd_override outer = push_override(flag, "5"), inner = push_override(flag, "6");
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   CHECK_OK(pd_flag_set_int32(flag, 7, &err)); /* in the inner one */
   CHECK(pd_snapshot_next_change(snapshot, NULL) == flag);
@@ -281,17 +268,17 @@ TEST(the_values_of_an_open_override_return) {
 TEST(an_override_of_a_flag_that_had_none_ends) {
   pd_flag *flag = define_flag(PD_TYPE_int32, "flag");
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
-  push(flag, "5");
+  push_override(flag, "5");
   restore();
   CHECK_STR(text_of(flag), "0");
 }
 
 TEST(an_override_that_took_the_place_of_another_one_ends) {
   pd_flag *flag = define_flag(PD_TYPE_int32, "flag");
-  pd_override first = push(flag, "5");
+  pd_override first = push_override(flag, "5");
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   CHECK_OK(pd_override_pop(first, &err));
-  pd_override second = push(flag, "5");
+  pd_override second = push_override(flag, "5");
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
   CHECK_STR(text_of(flag), "0");
   CHECK_OK(pd_override_pop(second, &err));
@@ -301,7 +288,7 @@ TEST(an_override_that_took_the_place_of_another_one_ends) {
 TEST(the_value_below_an_override_returns) {
   pd_flag *flag = define_flag(PD_TYPE_int32, "flag");
   set_from(flag, PD_SOURCE_FILE, "2");
-  pd_override number = push(flag, "5");
+  pd_override number = push_override(flag, "5");
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   set_from(flag, PD_SOURCE_FILE, "3");
   CHECK_OK(pd_snapshot_restore(snapshot, &err));
@@ -397,10 +384,7 @@ static void count_warning(const char *message, pd_warning kind, void *context) {
 }
 
 TEST(a_deprecated_flag_warns_again) {
-  pd_flag_def def = definition(PD_TYPE_int32, "old");
-  pd_flag *flag = NULL;
-  def.deprecated = "use the new one";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  DEFINE(PD_TYPE_int32, "old", def.deprecated = "use the new one");
   CHECK_OK(pd_warning_handle(count_warning, NULL, &err));
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   for (int i = 1; i < 4; i++) {
@@ -411,11 +395,7 @@ TEST(a_deprecated_flag_warns_again) {
   }
 }
 
-static bool is_sensitive(const pd_flag *flag) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  return info.sensitive;
-}
+static bool is_sensitive(const pd_flag *flag) { return flag_info(flag).sensitive; }
 
 TEST(whether_values_are_secret_returns) {
   pd_flag *flag = before("flag");
@@ -445,15 +425,12 @@ TEST(what_is_restored_is_an_event) {
 /* ---- Pending values ---- */
 
 TEST(pending_values_of_several_names_keep_their_order) {
-  pd_flag_def def = definition(PD_TYPE_int32, "level");
-  pd_flag *flag = NULL;
-  def.aliases = "lvl";
   CHECK_OK(pd_pending_set("level", "1", NULL, &err));
   CHECK_OK(pd_pending_set("lvl", "2", NULL, &err));
   CHECK_OK(pd_pending_set("level", "3", NULL, &err));
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   restore();
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "level", def.aliases = "lvl");
   CHECK_STR(text_of(flag), "3");
 }
 
@@ -484,11 +461,7 @@ TEST(only_watchers_of_values_that_change_are_notified) {
 
 TEST(what_a_module_has_assigned_counts) {
   static int32_t cell;
-  pd_flag_def def = definition(PD_TYPE_int32, "assigned");
-  pd_flag *flag = NULL;
-  def.cell = &cell;
-  def.assignable = true;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int32, "assigned", def.cell = &cell, def.assignable = true);
   cell = 3;
   CHECK_OK(pd_snapshot_take(&snapshot, &err));
   cell = 4;

@@ -23,12 +23,6 @@ static const char *suggest_letters(const char *name) {
   return out;
 }
 
-static pd_flag *registered(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
 /* ---- The number of edits ---- */
 
 static unsigned distance(const char *a, const char *b) {
@@ -172,12 +166,8 @@ TEST(a_negation_is_suggested_on_a_line_if_no_name_is_near) {
 /* ---- Letters ---- */
 
 static void define_letters(void) {
-  pd_flag_def def = definition(PD_TYPE_int32, "port");
-  def.aliases = "prt";
-  registered(&def);
-  def = definition(PD_TYPE_int32, "token");
-  def.sensitive = true;
-  registered(&def);
+  DEFINE(PD_TYPE_int32, "port", def.aliases = "prt");
+  DEFINE(PD_TYPE_int32, "token", def.sensitive = true);
   define_flag(PD_TYPE_string, "path");
   define_flag(PD_TYPE_string, "s");
   define_flag(PD_TYPE_double, "ratio");
@@ -202,9 +192,7 @@ TEST(a_number_belongs_to_the_only_flag_that_takes_it) {
 }
 
 TEST(a_hidden_or_undefined_flag_takes_no_number) {
-  pd_flag_def def = definition(PD_TYPE_int32, "hidden");
-  def.hidden = true;
-  registered(&def);
+  DEFINE(PD_TYPE_int32, "hidden", def.hidden = true);
   CHECK_OK(pd_pending_set("later", "1", NULL, &err));
   CHECK_STR(suggest_letters("h9"), "");
   CHECK_STR(suggest_letters("l9"), "");
@@ -263,10 +251,7 @@ TEST(the_letter_h_is_that_of_a_flag_if_there_is_one) {
 }
 
 TEST(a_letter_is_sensitive_as_long_as_its_flag_is_defined) {
-  pd_flag_def def = definition(PD_TYPE_string, "key");
-  def.aliases = "k";
-  def.sensitive = true;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "key", def.aliases = "k", def.sensitive = true);
   define_letters();
   CHECK(pd__letter_is_sensitive('k') && !pd__letter_is_sensitive('v'));
   CHECK(!pd__letter_is_sensitive('x'));
@@ -300,9 +285,7 @@ TEST(a_bool_without_a_value_may_have_the_next_argument) {
 
 TEST(items_are_joined_up_to_60_bytes) {
   char text[62], expected[160];
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "names", def.list = PD_TYPE_string);
   CHECK_STR(suggest_value(flag, "a", "b", "c"), ITEMS ", as in --names=a,b,c");
   CHECK_STR(suggest_value(flag, "a b", "c", NULL), ITEMS);
   CHECK_STR(suggest_value(flag, NULL, "b", NULL), "");
@@ -326,15 +309,15 @@ TEST(items_are_joined_up_to_60_bytes) {
 
 TEST(a_text_of_any_length_is_left_out) {
   static char text[20000];
-  pd_flag_def def = definition(PD_TYPE_string, "names");
-  def.list = PD_TYPE_string;
   memset(text, 'x', sizeof text - 1);
-  CHECK_STR(suggest_value(registered(&def), text, "b", NULL), ITEMS);
+  CHECK_STR(
+      suggest_value(DEFINE(PD_TYPE_string, "names", def.list = PD_TYPE_string), text, "b", NULL),
+      ITEMS);
 }
 
 TEST(a_value_of_a_sensitive_list_is_not_shown) {
-  pd_flag_def def = definition(PD_TYPE_string, "keys");
-  def.list = PD_TYPE_string;
-  def.sensitive = true;
-  CHECK_STR(suggest_value(registered(&def), "a", "b", NULL), "");
+  CHECK_STR(
+      suggest_value(DEFINE(PD_TYPE_string, "keys", def.list = PD_TYPE_string, def.sensitive = true),
+                    "a", "b", NULL),
+      "");
 }

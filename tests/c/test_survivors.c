@@ -53,9 +53,7 @@ TEST(a_batch_is_refused_whether_the_validated_flag_stands_before_or_behind_a_pla
 
 TEST(a_batch_is_refused_also_where_the_validator_is_that_of_the_definition) {
   begin();
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.validate = is_small;
-  CHECK_OK(pd_flag_register(&def, &a, &err));
+  a = DEFINE(PD_TYPE_int64, "a", def.validate = is_small);
   b = define_flag(PD_TYPE_int64, "b");
   refuse_batch(a, 500, b, 7);
   refuse_batch(b, 7, a, 500);
@@ -143,8 +141,7 @@ TEST(a_refused_load_leaves_the_flags_of_a_module_that_was_loaded_meanwhile) {
   load_unwelcome(hold_shifting);
   CHECK(is_defined("shifting"));
   CHECK_OK(pd_flag_set_by_name("shifting", "5", &err));
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(held, &info, &err));
+  pd_module_info info = module_info(held);
   CHECK(info.present && info.status == PD_OK && info.flags == 1);
   CHECK_OK(pd_module_unload(held, &err));
   CHECK(!LOADER_UNMAPS || !is_defined("shifting"));
@@ -162,11 +159,7 @@ TEST(a_refused_load_takes_the_flags_along_that_nobody_else_holds) {
 static pd_module *former;
 static void unload_former(void) { CHECK_OK(pd_module_unload(former, &err)); }
 
-static bool is_present(pd_module *module) {
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
-  return info.present;
-}
+static bool is_present(pd_module *module) { return module_info(module).present; }
 
 static void load_while_unloading(const char *name) {
   begin();
@@ -237,8 +230,7 @@ TEST(the_release_function_of_a_hook_that_left_with_its_plugin_isnt_called_later)
 TEST(a_note_that_leads_to_the_last_bytes_of_an_image_leads_to_no_record) {
   begin();
   pd_module *module = load_module("overlapping");
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(module, &info, &err));
+  pd_module_info info = module_info(module);
   CHECK(info.present && info.status == PD_OK && info.flags == 0);
   CHECK_OK(pd_module_unload(module, &err));
 }
@@ -268,7 +260,5 @@ TEST(a_second_definition_doesnt_apply_what_waits_for_the_first_one) {
   /* The first question loads the twin, which asks for itself and joins first, with both values. */
   CHECK(asked == 3 && seen[0] == 3 && seen[1] == 3 && seen[2] == 5);
   CHECK_STR(text_of(level), "5");
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(level, &info, &err));
-  CHECK(info.cells == 2);
+  CHECK(flag_info(level).cells == 2);
 }

@@ -42,20 +42,12 @@ TEST(text_is_copied_when_it_is_set) {
 TEST(all_text_of_a_definition_is_copied) {
   char name[] = "copied", help[] = "help", file[] = "file.c", category[] = "category";
   char aliases[] = "other", choices[] = "a|b", module[] = "module", value[] = "a";
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  def.help = help;
-  def.file = file;
-  def.category = category;
-  def.aliases = aliases;
-  def.choices = choices;
-  def.module = module;
-  def.default_value.str = value;
-  pd_flag *flag;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_string, name, def.help = help, def.file = file,
+                         def.category = category, def.aliases = aliases, def.choices = choices,
+                         def.module = module, def.default_value.str = value);
   char *const texts[] = {name, help, file, category, aliases, choices, module, value};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) memset(texts[i], '#', strlen(texts[i]));
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK_STR(info.name, "copied");
   CHECK_STR(info.help, "help");
   CHECK_STR(info.file, "file.c");

@@ -9,9 +9,7 @@ static void start(pd_type type, const char *unit) {
   static int count;
   char name[16];
   snprintf(name, sizeof name, "x%d", ++count);
-  pd_flag_def def = definition(type, name);
-  def.unit = unit;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(type, name, def.unit = unit);
 }
 
 static void reads(const char *text, const char *back) {
@@ -207,12 +205,8 @@ TEST(a_refusal_says_that_a_quantity_is_not_whole) {
   start(PD_TYPE_int64, "seconds");
   CHECK_STATUS(pd_flag_set_from_string(flag, "1m500ms", &err), PD_ERR_VALUE,
                "x2=1m500ms: expected a whole number of seconds; this has a fraction");
-  pd_flag_def def = definition(PD_TYPE_int32, "wait");
-  def.unit = "seconds";
-  def.min.i64 = 1;
-  def.max.i64 = 60;
-  def.default_value.i64 = 1;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_int32, "wait", def.unit = "seconds", def.min.i64 = 1, def.max.i64 = 60,
+                def.default_value.i64 = 1);
   CHECK_STATUS(pd_flag_set_from_string(flag, "500ms", &err), PD_ERR_VALUE,
                "wait=500ms: expected a whole number of seconds in [1, 60]; this has a fraction");
 }
@@ -232,10 +226,7 @@ TEST(a_refusal_says_how_quantities_are_written) {
   CHECK_STATUS(pd_flag_set_from_string(flag, "64M", &err), PD_ERR_VALUE,
                "x3=64M: expected an integer number of bytes "
                "(as in 64KiB; units: B, kB, MB, GB, KiB, MiB, GiB, ...)");
-  pd_flag_def def = definition(PD_TYPE_int32, "wait");
-  def.unit = "seconds";
-  def.max.i64 = 60;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_int32, "wait", def.unit = "seconds", def.max.i64 = 60);
   CHECK_STATUS(pd_flag_set_from_string(flag, "2m", &err), PD_ERR_RANGE,
                "wait=2m: expected an integer number of seconds <= 60");
   CHECK_STATUS(pd_flag_set_from_string(flag, "500ms", &err), PD_ERR_VALUE,

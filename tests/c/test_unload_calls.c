@@ -44,8 +44,7 @@ static void check_narrow(void) {
   *(void **)&number = opened ? symbol(opened, "shifting_number") : NULL;
   CHECK(!number || number() <= 10);
   if (pd_flag_find("shifting", &flag, NULL) != PD_OK) return;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag_info info = flag_info(flag);
   CHECK_OK(pd_flag_get_int64(flag, &value, &err));
   CHECK(value >= info.min.i64 && value <= info.max.i64);
 }
@@ -56,9 +55,7 @@ static void check_text(void) {
   *(void **)&text = opened ? symbol(opened, "shifting_text") : NULL;
   CHECK(!text || !strcmp(text(), "short"));
   if (pd_flag_find("shifting", &flag, NULL) != PD_OK) return;
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  if (info.type == PD_TYPE_string) CHECK_STR(text_of(flag), "short");
+  if (flag_info(flag).type == PD_TYPE_string) CHECK_STR(text_of(flag), "short");
 }
 
 TEST(a_value_isnt_committed_past_the_range_of_a_definition_that_came_while_a_validator_ran) {
@@ -276,9 +273,7 @@ static void function_of(const char *name, void *out) {
 }
 
 static void define_deprecated(void) {
-  pd_flag_def def = definition(PD_TYPE_int64, "deprecated");
-  def.deprecated = "use another one";
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int64, "deprecated", def.deprecated = "use another one");
 }
 
 TEST(a_warning_handler_may_close_its_own_library) {
@@ -421,8 +416,7 @@ TEST(a_module_that_is_unloaded_and_loaded_again_within_its_validator_stays) {
   load_calling("calling_during_validate", reload_it);
   CHECK_OK(pd_flag_set_by_name("calling", "5", &err));
   CHECK_STR(text_of(find_flag("calling")), "5");
-  pd_module_info info = {.size = sizeof info};
-  CHECK_OK(pd_module_get_info(loaded, &info, &err));
+  pd_module_info info = module_info(loaded);
   CHECK(info.present && info.flags == 2);
   CHECK_OK(pd_module_unload(loaded, &err));
   check_gone("calling", "calling");

@@ -92,9 +92,7 @@ static void keep_warning(const char *message, pd_warning kind, void *context) {
 }
 
 static void define_deprecated(const char *name) {
-  pd_flag_def def = definition(PD_TYPE_int32, name);
-  def.deprecated = "use another one";
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, name, def.deprecated = "use another one");
 }
 
 TEST(warnings_are_kept_again_when_the_plugin_that_took_them_has_left) {
@@ -242,10 +240,8 @@ TEST(a_definition_with_code_of_a_library_without_a_record_keeps_it) {
 
 TEST(a_definition_with_a_variable_of_a_library_without_a_record_keeps_it) {
   void *library = open_bare();
-  pd_flag_def def = definition(PD_TYPE_int32, "by_cell");
   int32_t *cell = symbol(library, "bare_cell");
-  def.cell = cell;
-  CHECK_OK(pd_flag_register(&def, NULL, &err));
+  DEFINE(PD_TYPE_int32, "by_cell", def.cell = cell);
   close_plugin(library);
   CHECK_OK(pd_flag_set_by_name("by_cell", "7", &err));
   CHECK(is_loaded("bare") && *cell == 7);
@@ -410,13 +406,10 @@ static pd_flag_def definition_in(void *noting, void *plain) {
 TEST(all_that_a_definition_uses_stays_loaded_until_it_is_taken_back) {
   begin();
   if (!LOADER_UNMAPS) return;
-  pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
   void *noting = open_plugin("noting"), *plain = open_plugin("plain");
   pd_flag_def def = definition_in(noting, plain);
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  CHECK(strstr(info.module, "libplain.so"));
+  pd_flag *flag = register_flag(&def);
+  CHECK(strstr(flag_info(flag).module, "libplain.so"));
   close_plugin(noting), close_plugin(plain);
   CHECK(is_loaded("noting") && is_loaded("plain"));
   CHECK_OK(pd_flag_unregister(flag, &err));

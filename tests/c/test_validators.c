@@ -16,18 +16,6 @@ static void define_two(void) {
   b = define_flag(PD_TYPE_int64, "b");
 }
 
-static pd_flag *registered(const pd_flag_def *def) {
-  pd_flag *flag = NULL;
-  CHECK_OK(pd_flag_register(def, &flag, &err));
-  return flag;
-}
-
-static pd_status parse(const char *argument) {
-  char *argv[] = {(char[]){"program"}, (char *)(uintptr_t)argument, NULL};
-  int argc = 2;
-  return pd_parse_argv(&argc, argv, NULL, &err);
-}
-
 static bool is_small(const pd_flag_entry *const *entries, void *context, char *why, size_t size) {
   (void)why, (void)size;
   asked += !context;
@@ -72,12 +60,10 @@ TEST(a_validator_of_flags_whose_module_has_left_is_not_asked) {
 }
 
 TEST(a_validator_of_a_definition_is_asked_once_by_a_line_that_has_its_flag) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.validate = is_small;
-  registered(&def);
-  CHECK_OK(parse("--a=5"));
+  DEFINE(PD_TYPE_int64, "a", def.validate = is_small);
+  CHECK_OK(parse_line("--a=5", NULL));
   CHECK(asked == 1 && seen == 5);
-  CHECK_OK(parse("x"));
+  CHECK_OK(parse_line("x", NULL));
   CHECK(asked == 2 && seen == 5);
 }
 
@@ -93,19 +79,15 @@ TEST(a_default_that_is_given_is_validated_if_it_takes_effect) {
 }
 
 TEST(a_retired_flag_is_not_validated) {
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.validate = refuse;
-  def.retired = "since 2.0";
-  registered(&def);
+  DEFINE(PD_TYPE_int64, "a", def.validate = refuse, def.retired = "since 2.0");
   CHECK_OK(pd_flags_validate(NULL, &err));
   CHECK(asked == 0);
 }
 
 TEST(nobody_is_asked_or_notified_about_a_value_of_a_retired_flag) {
   static const pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "a");
-  def.retired = "since 2.0";
-  pd_assignment item = {.flag = a = registered(&def), .text = "5"};
+  a = DEFINE(PD_TYPE_int64, "a", def.retired = "since 2.0");
+  pd_assignment item = {.flag = a, .text = "5"};
   CHECK_OK(pd_validator_add(&a, 1, refuse, NULL, NULL, NULL, &err));
   CHECK_OK(pd_batch_set(&item, 1, &file, NULL, &err));
   CHECK(asked == 0);
@@ -113,13 +95,11 @@ TEST(nobody_is_asked_or_notified_about_a_value_of_a_retired_flag) {
 
 TEST(of_values_that_waited_the_one_that_takes_effect_is_validated) {
   pd_origin argv = {PD_SOURCE_ARGV, 1, NULL, 0}, file = {PD_SOURCE_FILE, 1, "a.conf", 0};
-  pd_flag_def def = definition(PD_TYPE_int64, "late");
-  def.validate = is_small;
   CHECK_OK(pd_pending_set("late", "6", &file, &err));
   CHECK_OK(pd_pending_set("late", "7", &argv, &err));
   CHECK_OK(pd_pending_set("late", "200", &file, &err));
   CHECK_OK(pd_pending_set("late", "300", &file, &err));
-  CHECK_STR(text_of(registered(&def)), "7");
+  CHECK_STR(text_of(DEFINE(PD_TYPE_int64, "late", def.validate = is_small)), "7");
   CHECK(seen == 7);
 }
 
@@ -132,12 +112,11 @@ static bool note_sizes(const pd_flag_entry *const *entries, void *context, char 
 }
 
 TEST(a_value_that_waited_is_validated_also_after_startup) {
-  pd_flag_def def = definition(PD_TYPE_int64, "late");
-  def.validate = is_small;
-  def.startup_only = true;
-  CHECK_OK(parse("x"));
+  CHECK_OK(parse_line("x", NULL));
   CHECK_OK(pd_pending_set("late", "7", NULL, &err));
-  CHECK_STR(text_of(registered(&def)), "7");
+  CHECK_STR(
+      text_of(DEFINE(PD_TYPE_int64, "late", def.validate = is_small, def.startup_only = true)),
+      "7");
   CHECK(asked == 1);
 }
 
@@ -157,10 +136,8 @@ static bool note_entry(const pd_flag_entry *const *entries, void *context, char 
 }
 
 TEST(a_reset_under_an_override_is_shown_as_a_value_of_that) {
-  pd_override override;
   define_two();
-  pd_assignment item = {.flag = a, .text = "5"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  push_override(a, "5");
   CHECK_OK(pd_validator_add(&a, 1, note_entry, NULL, NULL, NULL, &err));
   CHECK_OK(pd_flag_reset(a, &err));
   CHECK(entry_seen.origin.source == PD_SOURCE_OVERRIDE && !entry_seen.unset);
@@ -229,7 +206,7 @@ static bool replace_once(const pd_flag_entry *const *entries, void *context, cha
 
 TEST(a_value_is_dropped_although_its_flag_is_defined_anew_meanwhile) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
-  a = registered(&def);
+  a = register_flag(&def);
   CHECK_OK(pd_flag_set_int64(a, 5, &err));
   CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
   def.help = "another one";
@@ -242,7 +219,7 @@ TEST(a_value_is_dropped_although_its_flag_is_defined_anew_meanwhile) {
 TEST(a_value_is_checked_again_by_a_definition_that_came_meanwhile) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
   pd_error own;
-  a = registered(&def);
+  a = register_flag(&def);
   CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
   def.max.i64 = 3;
   fresh = &def;
@@ -259,7 +236,7 @@ TEST(a_value_is_checked_again_by_a_definition_that_came_meanwhile) {
 TEST(a_flag_that_retires_meanwhile_keeps_its_value) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
   pd_origin file = {PD_SOURCE_FILE, 1, "a.conf", 0};
-  pd_assignment item = {.flag = a = registered(&def), .text = "5"};
+  pd_assignment item = {.flag = a = register_flag(&def), .text = "5"};
   CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
   def.retired = "since 2.0";
   fresh = &def;
@@ -272,7 +249,7 @@ TEST(a_scope_that_is_checked_while_its_flag_retires_has_no_value_of_it) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
   pd_scope scope;
   def.scoped = true;
-  pd_assignment item = {.flag = a = registered(&def), .text = "5"};
+  pd_assignment item = {.flag = a = register_flag(&def), .text = "5"};
   CHECK_OK(pd_validator_add(&a, 1, replace_once, NULL, NULL, NULL, &err));
   def.retired = "since 2.0";
   fresh = &def;
@@ -323,15 +300,12 @@ TEST(a_value_below_a_temporary_one_is_checked_as_what_the_flag_will_have) {
 }
 
 TEST(a_value_of_the_program_below_none_is_that_of_its_override) {
-  pd_override override;
   define_two();
-  pd_assignment item = {.flag = a, .text = "3"};
-  CHECK_OK(pd_override_push(&item, 1, NULL, NULL, &override, &err));
+  pd_override override = push_override(a, "3");
   push_temporary(a, 9);
   CHECK_OK(pd_flag_set_int64(a, 6, &err));
   CHECK_STR(text_of(a), "9");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(a, 1, &entry, &err));
+  pd_flag_entry entry = flag_entry(a, 1);
   CHECK(entry.value.i64 == 6 && entry.origin.source == PD_SOURCE_OVERRIDE);
   CHECK_OK(pd_override_pop(override, &err));
   CHECK_STR(text_of(a), "9");
@@ -340,24 +314,16 @@ TEST(a_value_of_the_program_below_none_is_that_of_its_override) {
 /* ---- What is required ---- */
 
 TEST(what_a_required_flag_expects_is_said_unless_it_is_any_text) {
-  pd_flag_def def = definition(PD_TYPE_string, "sizes");
-  def.required = true;
-  def.list = PD_TYPE_int64;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = DEFINE(PD_TYPE_string, "sizes", def.required = true, def.list = PD_TYPE_int64);
   CHECK(pd_flags_validate(NULL, &err) == PD_ERR_REFUSED);
   CHECK(!strncmp(err.message, "--sizes: is required, expected a list separated by commas", 57));
   CHECK_OK(pd_flag_unregister(flag, &err));
-  def = definition(PD_TYPE_string, "mode");
-  def.required = true;
-  def.choices = "fast|best";
-  def.default_value.str = "fast";
-  flag = registered(&def);
+  flag = DEFINE(PD_TYPE_string, "mode", def.required = true, def.choices = "fast|best",
+                def.default_value.str = "fast");
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED,
                "--mode: is required, expected one of fast, best");
   CHECK_OK(pd_flag_unregister(flag, &err));
-  def = definition(PD_TYPE_string, "name");
-  def.required = true;
-  registered(&def);
+  DEFINE(PD_TYPE_string, "name", def.required = true);
   CHECK_STATUS(pd_flags_validate(NULL, &err), PD_ERR_REFUSED, "--name: is required");
 }
 
@@ -403,9 +369,9 @@ TEST(a_default_of_a_file_is_called_default) {
   pd_flag_def def = definition(PD_TYPE_int64, "a");
   def.file = "a.c";
   def.line = 12;
-  pd_flag *flags[] = {registered(&def), NULL};
+  pd_flag *flags[] = {register_flag(&def), NULL};
   def.name = "b";
-  flags[1] = registered(&def);
+  flags[1] = register_flag(&def);
   CHECK_OK(pd_validator_add(flags, 2, refuse, NULL, NULL, NULL, &err));
   CHECK_STATUS(pd_flag_set_int64(flags[0], 1, &err), PD_ERR_REFUSED,
                "--a=1 (run time), --b=0 (default): rejected by a validator in program");
@@ -424,29 +390,23 @@ TEST(validators_are_counted_as_they_come_and_go) {
   CHECK_OK(pd_hook_remove(hook, &err));
   CHECK(!pd__hooks_has_validators());
   def.validate = is_small;
-  pd_flag *flag = registered(&def);
+  pd_flag *flag = register_flag(&def);
   CHECK(pd__hooks_has_validators());
   CHECK_OK(pd_flag_unregister(flag, &err));
   CHECK(!pd__hooks_has_validators());
   def.validate = NULL;
   def.required = true;
-  flag = registered(&def);
+  flag = register_flag(&def);
   CHECK(pd__hooks_has_validators());
 }
 
-static uint32_t count_validators(const pd_flag *flag) {
-  pd_flag_info info = {.size = sizeof info};
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
-  return info.validators;
-}
+static uint32_t count_validators(const pd_flag *flag) { return flag_info(flag).validators; }
 
 TEST(a_flag_says_how_many_validators_it_has) {
   define_two();
   pd_flag *both[] = {a, b};
   pd_hook hook;
-  pd_flag_def def = definition(PD_TYPE_int64, "c");
-  def.validate = is_small;
-  CHECK(count_validators(registered(&def)) == 1);
+  CHECK(count_validators(DEFINE(PD_TYPE_int64, "c", def.validate = is_small)) == 1);
   CHECK_OK(pd_validator_add(both, 2, is_small, NULL, NULL, &hook, &err));
   CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, NULL, &err));
   CHECK(count_validators(a) == 2 && count_validators(b) == 1);
@@ -479,8 +439,7 @@ TEST(a_long_subject_leaves_room_for_the_reason) {
   memset(value, 'v', 199);
   name[PD_NAME_MAX] = place[255] = value[199] = '\0';
   pd_origin file = {PD_SOURCE_FILE, 4000000000, place, 4000000000};
-  pd_flag_def def = definition(PD_TYPE_string, name);
-  pd_assignment item = {.flag = registered(&def), .text = value};
+  pd_assignment item = {.flag = define_flag(PD_TYPE_string, name), .text = value};
   CHECK_OK(pd_validator_add(&item.flag, 1, refuse, NULL, NULL, NULL, &err));
   CHECK(pd_batch_set(&item, 1, &file, NULL, &err) == PD_ERR_REFUSED);
   const char *end = strstr(err.message, "...: rejected by a validator in program");

@@ -142,9 +142,7 @@ TEST(a_double_that_overflows_or_vanishes_is_refused) {
 }
 
 TEST(nan_is_in_no_range) {
-  pd_flag_def def = definition(PD_TYPE_double, "ratio");
-  def.min.f64 = 0;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  flag = DEFINE(PD_TYPE_double, "ratio", def.min.f64 = 0);
   CHECK_STATUS(pd_flag_set_from_string(flag, "nan", &err), PD_ERR_RANGE,
                "ratio=nan: expected a number >= 0");
   CHECK_STATUS(pd_flag_set_double(flag, NAN, &err), PD_ERR_RANGE,

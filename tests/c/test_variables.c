@@ -93,8 +93,7 @@ TEST(a_variable_may_name_a_file_with_the_value) {
   set("APP_n_FILE", path);
   CHECK_OK(parse(NULL, NULL, (pd_parse_options){.env_prefix = "APP_", .env_files = true}));
   CHECK_STR(text_of(flag), "4");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(flag, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(flag, 0);
   snprintf(place, sizeof place, "APP_n_FILE=%s", path);
   CHECK(entry.origin.source == PD_SOURCE_ENVIRONMENT);
   CHECK_STR(entry.origin.place, place);

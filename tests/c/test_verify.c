@@ -293,16 +293,14 @@ TEST(a_wrong_name_of_the_greatest_length_is_not_too_long) {
 
 TEST(what_an_older_definition_lacks_is_not_read) {
   pd_flag_def newer = definition(PD_TYPE_int32, "newer"), older;
-  pd_flag *flag = NULL;
-  pd_flag_info info = {.size = sizeof info};
   newer.unit = "bytes";
   newer.required = true;
   accept(&newer); /* leaves its fields on the stack */
   older = newer;
   older.name = "older";
   older.size = (uint32_t)offsetof(pd_flag_def, validate);
-  CHECK_OK(pd_flag_register(&older, &flag, &err));
-  CHECK_OK(pd_flag_get_info(flag, &info, &err));
+  pd_flag *flag = register_flag(&older);
+  pd_flag_info info = flag_info(flag);
   CHECK_STR(info.unit, "");
   CHECK(!info.required);
 }

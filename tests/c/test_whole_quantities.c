@@ -4,11 +4,8 @@
 static void refuses_as_not_whole(pd_type type, const char *unit, const char *text) {
   static int count;
   char name[16];
-  pd_flag *flag;
   snprintf(name, sizeof name, "x%d", ++count);
-  pd_flag_def def = definition(type, name);
-  def.unit = unit;
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(type, name, def.unit = unit);
   CHECK(pd_flag_set_from_string(flag, text, &err) == PD_ERR_VALUE);
   char expected[64];
   snprintf(expected, sizeof expected, "whole number of %s", unit);
@@ -32,10 +29,7 @@ TEST(seconds_that_arent_whole_are_called_so) {
 }
 
 TEST(what_is_no_quantity_at_all_isnt_called_a_fraction) {
-  pd_flag *flag;
-  pd_flag_def def = definition(PD_TYPE_int64, "size");
-  def.unit = "bytes";
-  CHECK_OK(pd_flag_register(&def, &flag, &err));
+  pd_flag *flag = DEFINE(PD_TYPE_int64, "size", def.unit = "bytes");
   CHECK(pd_flag_set_from_string(flag, "15.99EB5", &err) == PD_ERR_VALUE);
   CHECK(!strstr(err.message, "whole"));
 }

@@ -53,8 +53,7 @@ TEST(fromenv_takes_flags_from_variables_in_its_place_on_the_line) {
   CHECK_OK(parse("--count=1 --fromenv=count,log-level"));
   CHECK_STR(text_of(count), "5");
   CHECK_STR(text_of(level), "6");
-  pd_flag_entry entry = {.size = sizeof entry};
-  CHECK_OK(pd_flag_get_entry(count, 0, &entry, &err));
+  pd_flag_entry entry = flag_entry(count, 0);
   CHECK(entry.origin.source == PD_SOURCE_ARGV && entry.origin.line == 0);
   CHECK_STR(entry.origin.place, "FLAGS_count");
   CHECK_OK(parse("--fromenv count --count=1"));

@@ -15,6 +15,8 @@ import bridged
 import fluid_example
 import packages
 import pytest
+from joining import Maker
+from live_process import Served
 from scopes import PLUGIN, Native
 from support import build_plugin, run, write
 
@@ -75,6 +77,26 @@ def plugin(tmp_path: Path) -> Callable[..., Path]:
         return build_plugin(tmp_path / f"lib{stem}.so", code)
 
     return build
+
+
+@pytest.fixture(scope="module")
+def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
+    """Builds plugins and programs of a test file, each once."""
+    return Maker(tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture(scope="module")
+def host(maker: Maker) -> Path:
+    """The program in which modules and the registry meet."""
+    return maker.program("host")
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Served]:
+    """A process that serves its flags."""
+    made = Served(tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -36,16 +36,6 @@ def layout(name: str, width: str = "64") -> dict[str, tuple[int, int]]:
     return fields
 
 
-@pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("abi"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
 # ---- Numbers ----
 
 

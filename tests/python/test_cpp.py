@@ -147,11 +147,6 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("cpp"))
-
-
-@pytest.fixture(scope="module")
 def host(maker: Maker) -> Path:
     # Where a plugin brings libstdc++, that is bound to its templates and keeps it.
     return maker.program("host", flags=("-Wl,--no-as-needed", "-lstdc++", "-Wl,--as-needed"))

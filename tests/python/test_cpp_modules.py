@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from joining import REGISTRY, Maker, obey
+from joining import REGISTRY, obey
 from support import INCLUDE, run, tool, write
 
 if TYPE_CHECKING:
@@ -38,16 +38,6 @@ IMPORTERS = {
     "import-first": ("import tuned;\n#include <HEADER>\n" + OWN, True),
     "import-alone": ('import tuned;\nextern "C" int both() { return level() + 7; }\n', False),
 }
-
-
-@pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("modules"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
 
 
 def fill_in(text: str, header: str) -> str:

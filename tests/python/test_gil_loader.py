@@ -72,68 +72,35 @@ def run_race(before: str, after: str, plugin) -> None:
         assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-def test_a_watcher_of_all_flags_is_told_of_a_waiting_value_while_another_thread_imports(slow):
-    run_race(
-        """
-        pf.watch(lambda flag: told.append((flag.name, flag.value)))
-        pf.parse(["prog", "--join_level=7"], allow_pending=True, exit=False)
-        """,
-        """
-        assert not failed, failed
-        assert pf.FLAGS.join_level == 7
-        assert told == [("join_level", 7)], told
-        """,
-        slow,
-    )
+SEVEN = "assert not failed, failed\nassert pf.FLAGS.join_level == 7\n"
+TOLD = 'assert told == [("join_level", 7)], told\n'
+AGAIN = """
+plugin = pf.load_plugin(sys.argv[1])
+pf.FLAGS["join_level"].{hook}
+plugin.unload()
+pf.parse(["prog", "--join_level={value}"], allow_pending=True, exit=False)
+"""
+WATCH = "watch(lambda flag: told.append((flag.name, flag.value)))"
+HOOKS = {
+    "a watcher of all flags": (
+        f"pf.{WATCH}\npf.parse(['prog', '--join_level=7'], allow_pending=True, exit=False)\n",
+        SEVEN + TOLD,
+    ),
+    "a watcher of a flag that comes again": (AGAIN.format(hook=WATCH, value=7), SEVEN + TOLD),
+    "a validator that accepts": (
+        AGAIN.format(hook="validate(lambda value: told.append(value) or value < 50)", value=7),
+        SEVEN + "assert 7 in told, told",
+    ),
+    "a validator that refuses": (
+        AGAIN.format(hook="validate(lambda value: value < 50, 'expected less than 50')", value=70),
+        "assert pf.FLAGS.join_level == 6",
+    ),
+}
 
 
-def test_a_watcher_of_a_flag_that_comes_again_is_told_while_another_thread_imports(slow):
-    run_race(
-        """
-        plugin = pf.load_plugin(sys.argv[1])
-        pf.FLAGS["join_level"].watch(lambda flag: told.append((flag.name, flag.value)))
-        plugin.unload()
-        pf.parse(["prog", "--join_level=7"], allow_pending=True, exit=False)
-        """,
-        """
-        assert not failed, failed
-        assert pf.FLAGS.join_level == 7
-        assert told == [("join_level", 7)], told
-        """,
-        slow,
-    )
-
-
-def test_a_validator_that_accepts_a_waiting_value_runs_while_another_thread_imports(slow):
-    run_race(
-        """
-        plugin = pf.load_plugin(sys.argv[1])
-        pf.FLAGS["join_level"].validate(lambda value: told.append(value) or value < 50)
-        plugin.unload()
-        pf.parse(["prog", "--join_level=7"], allow_pending=True, exit=False)
-        """,
-        """
-        assert not failed, failed
-        assert pf.FLAGS.join_level == 7
-        assert 7 in told, told
-        """,
-        slow,
-    )
-
-
-def test_a_validator_that_refuses_a_waiting_value_runs_while_another_thread_imports(slow):
-    run_race(
-        """
-        plugin = pf.load_plugin(sys.argv[1])
-        pf.FLAGS["join_level"].validate(lambda value: value < 50, "expected less than 50")
-        plugin.unload()
-        pf.parse(["prog", "--join_level=70"], allow_pending=True, exit=False)
-        """,
-        """
-        assert pf.FLAGS.join_level == 6
-        """,
-        slow,
-    )
+@pytest.mark.parametrize(("before", "after"), HOOKS.values(), ids=HOOKS)
+def test_a_hook_runs_for_a_waiting_value_while_another_thread_imports(slow, before, after):
+    run_race(before, after, slow)
 
 
 def test_a_warning_is_given_while_another_thread_imports(tmp_path):

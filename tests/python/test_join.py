@@ -44,11 +44,6 @@ MODES = [
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("join"))
-
-
-@pytest.fixture(scope="module")
 def host(maker: Maker) -> Path:
     """Build a program that links nothing of ours."""
     return maker.program("host")

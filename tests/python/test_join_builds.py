@@ -144,16 +144,6 @@ def everything() -> list[Build]:
     return builds
 
 
-@pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("builds"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
 def linked_with(linker: str) -> list[str]:
     if not linker:
         return []

@@ -47,16 +47,6 @@ REGISTER = f"registry {REGISTRY}"
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("conflicts"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
-@pytest.fixture(scope="module")
 def twins(maker: Maker) -> tuple[Path, Path]:
     """Two plugins from sources of the same name, in two directories."""
     left = maker.plugin("common", COMMON)

@@ -37,16 +37,6 @@ RECORD = "{PD_ABI_VERSION, sizeof(pd_module_record), hand_list, hand_list + 3, 0
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("damaged"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
-@pytest.fixture(scope="module")
 def sound(maker: Maker) -> Path:
     return maker.plugin("sound", LEVEL)
 

@@ -44,16 +44,6 @@ REGISTER = f"registry {REGISTRY}"
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("imports"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
-@pytest.fixture(scope="module")
 def owner(maker: Maker) -> Path:
     return maker.plugin("owner", OWNER)
 

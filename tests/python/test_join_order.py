@@ -51,16 +51,6 @@ __attribute__((init_priority(101))) static Reader first("101");
 SET = environment(FLAGS_order_level="31")
 
 
-@pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("order"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
 @pytest.fixture(scope="module", params=["flags_first", "flags_last"])
 def runner(maker: Maker, request: pytest.FixtureRequest) -> Path:
     texts = [DEFINES, RUNS] if request.param == "flags_first" else [RUNS, DEFINES]

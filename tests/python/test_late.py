@@ -62,16 +62,6 @@ const char *NAME_said(void) {
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("late"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
-@pytest.fixture(scope="module")
 def alpha(maker: Maker) -> Path:
     return maker.plugin("alpha", LATE.replace("NAME", "alpha").replace("OTHER", "alpha"))
 

@@ -100,16 +100,6 @@ NO_REGISTRY = "no registry is in this process: load libpd_flags, or what brings 
 
 
 @pytest.fixture(scope="module")
-def maker(tmp_path_factory: pytest.TempPathFactory) -> Maker:
-    return Maker(tmp_path_factory.mktemp("unlinked"))
-
-
-@pytest.fixture(scope="module")
-def host(maker: Maker) -> Path:
-    return maker.program("host")
-
-
-@pytest.fixture(scope="module")
 def asks(maker: Maker) -> dict[str, Path]:
     """Build plugins of the same text, in C and in C++."""
     made = {}
@@ -134,23 +124,13 @@ def test_a_plugin_asks_the_registry_that_came_before_it(host, asks, language):
     path = asks[language]
     lines = answers(
         host,
-        "registry",
-        REGISTRY,
-        "open local",
-        path,
-        "call",
-        path,
-        f"{language}_raise",
-        "call",
-        path,
-        f"{language}_level",
+        f"registry {REGISTRY}",
+        f"open local {path}",
+        f"call {path} {language}_raise",
+        f"call {path} {language}_level",
         f"get {language}_level",
-        "call",
-        path,
-        f"{language}_raise",
-        "text",
-        path,
-        f"{language}_said",
+        f"call {path} {language}_raise",
+        f"text {path} {language}_said",
     )
     assert lines == [
         *["0", "56", "56", "7"],
@@ -163,19 +143,11 @@ def test_a_plugin_is_told_that_no_registry_is_there_until_one_comes(host, asks, 
     path = asks[language]
     lines = answers(
         host,
-        "open local",
-        path,
-        "call",
-        path,
-        f"{language}_raise",
-        "text",
-        path,
-        f"{language}_said",
-        "registry",
-        REGISTRY,
-        "call",
-        path,
-        f"{language}_raise",
+        f"open local {path}",
+        f"call {path} {language}_raise",
+        f"text {path} {language}_said",
+        f"registry {REGISTRY}",
+        f"call {path} {language}_raise",
         f"get {language}_level",
     )
     assert lines == ["16", f"pd_flag_find: {NO_REGISTRY}", "0", "56"]

@@ -25,13 +25,6 @@ pytestmark = pytest.mark.extended  # each test starts a process
 ERROR = "python -m paddle_flags: error: "
 
 
-@pytest.fixture
-def served(tmp_path) -> Iterator[Served]:
-    made = Served(tmp_path)
-    yield made
-    made.close()
-
-
 def wrong(served: Served, *words: object) -> list[str]:
     """Return what is wrong with a command line, without its usage."""
     ended = served.cli(*words)

@@ -24,13 +24,6 @@ ERROR = "python -m paddle_flags: error: "
 
 
 @pytest.fixture
-def served(tmp_path) -> Iterator[Served]:
-    made = Served(tmp_path)
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def other(tmp_path) -> Iterator[Served]:
     (tmp_path / "other").mkdir()
     made = Served(tmp_path / "other")
