@@ -30,7 +30,7 @@ from paddle_flags._core.values import (
     to_python,
     typed,
 )
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -171,7 +171,7 @@ class Definition:
 
             replace = not is_shared(self.pointer)
         if not replace:
-            status = call_holding(lib.pd_flag_register, self.pointer, handle, err)
+            status = call_holding_environment(lib.pd_flag_register, self.pointer, handle, err)
         mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
         if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
             from paddle_flags._core.redefine import explain, redefine

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from paddle_flags._fast import public as _public
+from paddle_flags._fast import hide_frames as _hide_frames
 from paddle_flags._fast import set_traceback_pruner
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -27,7 +27,7 @@ def hides_internal_frames(target: T) -> T:
     """
     if sys.flags.dev_mode:
         return target
-    hiding: Any = _hide_in_class(target) if isinstance(target, type) else _public(target)
+    hiding: Any = _hide_in_class(target) if isinstance(target, type) else _hide_frames(target)
     return hiding  # type: ignore[no-any-return]
 
 
@@ -36,9 +36,9 @@ def _hide_in_class(kind: Any) -> Any:
         if name.startswith("_") and not name.endswith("__"):
             continue
         if isinstance(member, _FUNCTION):
-            setattr(kind, name, _public(member))
+            setattr(kind, name, _hide_frames(member))
         elif isinstance(member, property):
-            setattr(kind, name, property(_public(member.fget)))
+            setattr(kind, name, property(_hide_frames(member.fget)))
     return kind
 
 

@@ -22,7 +22,7 @@ from paddle_flags._core.status import (
     store_failure,
 )
 from paddle_flags._core.unraisable import report_unraisable
-from paddle_flags._fast import after_fork, drop_hook, has_ended, is_setting, new_hook, open_gate
+from paddle_flags._fast import reset_gates_in_child, drop_hook, has_ended, is_assigning, new_hook, open_gate
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -461,7 +461,7 @@ def reaches_a_call(*, native: bool) -> bool:
     if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here
         return True
     name = str(frame.f_back.f_globals.get("__name__"))
-    return name == "paddle_flags" or name.startswith("paddle_flags.") or is_setting()
+    return name == "paddle_flags" or name.startswith("paddle_flags.") or is_assigning()
 
 
 CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
@@ -491,4 +491,4 @@ atexit.register(_end)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=after_fork)
+    os.register_at_fork(after_in_child=reset_gates_in_child)

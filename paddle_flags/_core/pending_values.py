@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.lists import encode
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import check_call, new_error, to_bytes, to_text
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def drop_pending(name: str) -> None:
     made.name, made.help, made.default_value.str = text, empty, empty
     # C drops a pending value only for a definition that takes it, so one is made and undone.
     handle = ffi.new("pd_flag **")
-    call_holding(lib.pd_flag_register, made, handle, ffi.NULL)
+    call_holding_environment(lib.pd_flag_register, made, handle, ffi.NULL)
     if handle[0]:
         lib.pd_flag_reset(handle[0], ffi.NULL)
         lib.pd_flag_unregister(handle[0], ffi.NULL)

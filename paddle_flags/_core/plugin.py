@@ -19,7 +19,7 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import load, unload
+from paddle_flags._fast import load_module, unload_module
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -101,7 +101,7 @@ class Plugin:
         if not self._loaded:
             raise FlagArgumentError(f"{self._path}: is already unloaded")
         err = new_error()
-        check_status(unload(_address(self._handle), _address(err)), err)
+        check_status(unload_module(_address(self._handle), _address(err)), err)
         self._loaded = False
         # Asked before hooks run below, which may load the library again.
         has_left = not _info(self._handle).present
@@ -178,7 +178,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     err = new_error()
     errors = ErrorList()
     name_space = to_argument("namespace", namespace)
-    status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
+    status = load_module(file, name_space, *map(_address, (errors.pointer, handle, err)))
     # A rejected value leaves the library loaded: then there are both a plugin and an error.
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:

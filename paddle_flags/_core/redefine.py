@@ -14,7 +14,7 @@ from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import shared_with
 from paddle_flags._core.status import check_status, new_error, quote_value, raise_deferred, to_text
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -90,7 +90,7 @@ def redefine(
     handle[0] = ffi.NULL
     err = new_error()
     with retained_values.allow_unchecked_value(to_text(pointer.name)):
-        status = call_holding(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
+        status = call_holding_environment(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
         if not handle[0]:
             check_status(status, err)
         flag = flag_of(handle[0])

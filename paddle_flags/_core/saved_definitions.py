@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from paddle_flags._core.values import contexts_of_flags, kind_of
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class SavedDefinition:
                 self._definition, self._name, self._type, sensitive=self._sensitive
             )
         handle = ffi.new("pd_flag **")
-        call_holding(lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL)
+        call_holding_environment(lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL)
         if not handle[0]:
             if context:
                 converter.drop_converter(context)

@@ -23,7 +23,7 @@ from paddle_flags._core.steps import (
     in_steps,
     switch,
 )
-from paddle_flags._fast import is_waiting, scopes_end, scopes_opened, scopes_place
+from paddle_flags._fast import has_notices, scopes_end, scopes_opened, scopes_context_number
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
@@ -126,7 +126,7 @@ class scoped:
         follow_contexts()
         number = open_scope(by_flag(self._values), self._where)
         self._open.append((number, scopes_opened()))
-        if failures or queued_warnings or is_waiting():
+        if failures or queued_warnings or has_notices():
             raise_deferred_or_undo(self._leave)  # then the block does not begin
 
     def __exit__(
@@ -145,7 +145,7 @@ class scoped:
         scopes_end(*(opened.pop() if len(opened) == 1 else self._pop_own_scope()))
 
     def _pop_own_scope(self) -> tuple[int, int]:
-        here = scopes_place()
+        here = scopes_context_number()
         own = [each for each in self._open if each[1] == here]
         taken = own[-1] if own else self._open[-1]
         self._open.remove(taken)

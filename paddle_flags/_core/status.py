@@ -8,7 +8,7 @@ from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
 from paddle_flags._core.frames import frame_above
-from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, pop_deferred
+from paddle_flags._fast import close_gates, is_in_hook, has_notices, listen, pop_deferred
 from paddle_flags._fast import pop_warnings as pop_native_warnings
 from paddle_flags._native import ffi, lib
 
@@ -261,7 +261,7 @@ def _between_calls() -> None:
     error, the next call of this package raises it when it has succeeded.
     """
     run_deferred_hooks()
-    if in_hook() or not is_waiting():
+    if is_in_hook() or not has_notices():
         return
     left = pop_refusal_warnings()
     try:
@@ -315,7 +315,7 @@ def raise_deferred(result: object = None) -> None:
         raise failure
     if pop_deferred():
         run_deferred_hooks()
-    if (queued_warnings or is_waiting()) and not in_hook():
+    if (queued_warnings or has_notices()) and not is_in_hook():
         issue_warnings(result)
 
 
@@ -352,7 +352,7 @@ def check_status(status: int, err: Any) -> None:
 def check_call(status: int, err: Any) -> None:
     """Raise the error in `err` unless `status` is PD_OK; then `raise_deferred`."""
     check_status(status, err)
-    if failures or queued_warnings or is_waiting():
+    if failures or queued_warnings or has_notices():
         raise_deferred()
 
 

@@ -159,7 +159,7 @@ def _find_later() -> bool:
 def _count_loads() -> int:
     """Return how many libraries were loaded until now; 0 where only absl-py can be bridged."""
     try:
-        count: int = _native().loads()
+        count: int = _native().count_loads()
     except FlagUnsupportedError:
         return 0
     return count

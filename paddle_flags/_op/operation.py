@@ -16,7 +16,7 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import call_holding, has_ended
+from paddle_flags._fast import call_holding_environment, has_ended
 from paddle_flags._native import ffi, lib
 from paddle_flags._op import accept, codes
 from paddle_flags._op.codes import Signature
@@ -124,7 +124,7 @@ class _Signature:
         definition.name, definition.signature = kept, of
         definition.slot = ffi.cast("void(**)(void)", self._slot)
         err, out = new_error(), ffi.new("pd_impl *")
-        check_status(call_holding(lib.pd_impl_register, definition, out, err), err)
+        check_status(call_holding_environment(lib.pd_impl_register, definition, out, err), err)
         self.number = out[0]
 
     def leave(self) -> None:

@@ -18,7 +18,7 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 from paddle_flags._op.codes import Signature, count_of, read_function, read_text
 from paddle_flags.errors import (
@@ -172,7 +172,7 @@ def _register(
     definition.about.help = optional("help", about["help"])
     definition.about.arrays = optional("arrays", about["arrays"])
     err, out = new_error(), ffi.new("pd_impl *")
-    status = call_holding(lib.pd_impl_register, definition, out, err)
+    status = call_holding_environment(lib.pd_impl_register, definition, out, err)
     if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
         queue_warning(FlagWarning(to_text(err.message)))
     elif status != lib.PD_OK:
