@@ -22,7 +22,7 @@ from paddle_flags._core.missing import optional_import
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import to_text
 from paddle_flags._core.validators import watch
-from paddle_flags._core.values import from_c, kind_of, plain_value, type_in
+from paddle_flags._core.values import from_c, kind_of, plain_value, type_of
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError, UndefinedFlagError
 
@@ -213,7 +213,7 @@ def _scalar(kind: type) -> _Convert:
 
 
 def _structure(flag: Flag[Any], entry: Any) -> Any:
-    kind, type_ = kind_of(entry), type_in(entry)
+    kind, type_ = kind_of(entry), type_of(entry)
     if type_ is not None and kind.python is str and kind.item is None:
         value = None if entry.unset else flag.from_entry(entry)
         return _plain(value) if isinstance(value, (Mapping, list, tuple)) else None

@@ -77,7 +77,7 @@ def frame_above(depth: int) -> FrameType:
         return native_frame()
 
 
-def without_ours(traceback: TracebackType | None) -> TracebackType | None:
+def without_internal_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback without our frames."""
     kept: list[TracebackType] = []
     each = traceback
@@ -91,14 +91,14 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     return made
 
 
-def _prune(error: BaseException, traceback: TracebackType | None) -> TracebackType | None:
+def _prune_traceback(error: BaseException, traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback without our frames; also prune that of the cause."""
     # The cause has a traceback of its own, which Python prints as well.
     cause = error.__cause__
     if cause is not None:
-        cause.__traceback__ = without_ours(cause.__traceback__)
-    return without_ours(traceback)
+        cause.__traceback__ = without_internal_frames(cause.__traceback__)
+    return without_internal_frames(traceback)
 
 
 if not sys.flags.dev_mode:
-    set_traceback_pruner(_prune)
+    set_traceback_pruner(_prune_traceback)

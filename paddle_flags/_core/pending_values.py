@@ -46,14 +46,14 @@ unquoted: set[Location] = set()
 """Values that wait and that a file wrote as a bool, or otherwise than their text, as 1_000."""
 
 
-def join_tables(names: Iterable[str], type_: Any) -> list[str]:
+def join_pending_tables(names: Iterable[str], type_: Any) -> list[str]:
     """Make one value of a table in a file whose keys wait as flags: a flag takes it whole.
 
     `type_` is that of the dict. Return why values are refused, with their names.
     """
     refused: list[str] = []
     for name in names:
-        table = _remove_table(normalize_name(name) + ".")
+        table = _remove_pending_table(normalize_name(name) + ".")
         if not table:
             continue
         bad = [] if type_.value.is_number else [key for key, info in table if _is_unquoted(info)]
@@ -74,7 +74,7 @@ def _is_unquoted(info: Any) -> bool:
     return (to_text(info.name), place, origin.line, origin.column) in unquoted
 
 
-def _remove_table(start: str) -> list[tuple[str, Any]]:
+def _remove_pending_table(start: str) -> list[tuple[str, Any]]:
     """Remove the values of files that wait for names with this start.
 
     Return those of the last file, with the rest of their names.
@@ -87,7 +87,7 @@ def _remove_table(start: str) -> list[tuple[str, Any]]:
             every.setdefault(name, []).append(info)
     for name in every:
         drop_pending(name)
-    last = _last_place(every.values())
+    last = _last_file(every.values())
     table = [
         (name[len(start) :], info)
         for name, found in every.items()
@@ -97,7 +97,7 @@ def _remove_table(start: str) -> list[tuple[str, Any]]:
     return sorted(table, key=lambda one: (one[1].origin.line, one[1].origin.column))
 
 
-def _last_place(every: Iterable[list[Any]]) -> Any:
+def _last_file(every: Iterable[list[Any]]) -> Any:
     """Return the file that was read last: values of one name are in the order of arrival."""
     # Nothing says in which order files were read; values of one name do for their files.
     places = [[info.origin.place for info in found] for found in every]

@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, one_of, switch, value, whole
+from paddle_flags.cli.parser import Parser, one_of, switch_option, value_option, whole_number
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import suggest_name
 from paddle_flags.gen import cli_diff, cli_import, load_files
@@ -25,37 +25,37 @@ STAGES = ("read", "normal", "files")
 
 
 _OPTIONS = {
-    "-o --output": value(
+    "-o --output": value_option(
         "DIR", "the directory for the generated files; %(default)s by default", default="."
     ),
-    "--lang": value(
+    "--lang": value_option(
         "LANG,...",
         f"what to generate: {', '.join(LANGUAGES)}; all by default",
         type=lambda text: [one_of(LANGUAGES)(each) for each in text.split(",")],
         default=list(LANGUAGES),
     ),
-    "--compat": value("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
-    "--versions": value("FILE", "flags_version.yaml; by default the one beside flags.yaml"),
-    "--templates": value("DIR", "your own templates, which replace the built-in ones"),
-    "--split": value(
+    "--compat": value_option("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
+    "--versions": value_option("FILE", "flags_version.yaml; by default the one beside flags.yaml"),
+    "--templates": value_option("DIR", "your own templates, which replace the built-in ones"),
+    "--split": value_option(
         "N",
         "about how many flags go into one C source; %(default)s by default",
-        type=whole("a number above 0", least=1),
+        type=whole_number("a number above 0", least=1),
         default=SPLIT,
     ),
 }
 # Those that write no files.
 _OTHER_USES = {
-    "--check": switch("write nothing; exit with 1 if a generated file is stale"),
-    "--list": switch("print the names of the generated files and exit"),
-    "--dump": value(
+    "--check": switch_option("write nothing; exit with 1 if a generated file is stale"),
+    "--list": switch_option("print the names of the generated files and exit"),
+    "--dump": value_option(
         "STAGE",
         f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
         nargs="?",
         const="normal",
         type=one_of(STAGES),
     ),
-    "--schema": value(
+    "--schema": value_option(
         "NAME",
         f"print a JSON Schema for editors and exit: {', '.join(FILES)}",
         type=one_of(FILES),

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, switch, value
+from paddle_flags.cli.parser import Parser, switch_option, value_option
 from paddle_flags.errors import FlagError
 from paddle_flags.gen.importers import render_importable
 from paddle_flags.gen.model import FILES
@@ -84,10 +84,12 @@ def _parser(program: str) -> Parser:
 
 
 _OPTIONS = {
-    "-o --output": value("FILE", "the file to write; %(default)s by default", default="flags.yaml"),
-    "--force": switch("replace existing files"),
-    "--name": value("NAME", "the name of the set; by default made from what is imported"),
-    "--version": value("X.Y.Z", "the version of the set", default=""),
+    "-o --output": value_option(
+        "FILE", "the file to write; %(default)s by default", default="flags.yaml"
+    ),
+    "--force": switch_option("replace existing files"),
+    "--name": value_option("NAME", "the name of the set; by default made from what is imported"),
+    "--version": value_option("X.Y.Z", "the version of the set", default=""),
 }
 
 
