@@ -74,11 +74,11 @@ class State:
 
     def changes(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
-        return list(self._each(lib.pd_snapshot_next_change))
+        return list(self._iter_flags(lib.pd_snapshot_next_change))
 
     def definitions(self) -> list[Flag[Any]]:
         """Return the flags that were defined since."""
-        return list(self._each(lib.pd_snapshot_next_definition))
+        return list(self._iter_flags(lib.pd_snapshot_next_definition))
 
     def new_definitions(self) -> list[Flag[Any]]:
         """Return those that `restore` undoes, of flags that were not defined before."""
@@ -87,13 +87,13 @@ class State:
 
     def forget(self, flags: list[Flag[Any]]) -> None:
         """Undefine flags; those of native modules stay."""
-        _forget(flags)
+        _undefine_flags(flags)
 
     def redefined(self) -> list[Flag[Any]]:
         """Return the flags that were undefined, or that have another definition."""
         return [flag for flag, before in self._former.items() if not before.is_definition_of(flag)]
 
-    def _each(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
+    def _iter_flags(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
         handle = following(self._snapshot, ffi.NULL)
         while handle:
             yield flag_of(handle)
@@ -165,7 +165,7 @@ class Scopes:
         scopes_ended()
 
 
-def _forget(flags: list[Flag[Any]]) -> None:
+def _undefine_flags(flags: list[Flag[Any]]) -> None:
     """Undefine flags; those of native modules stay."""
     native = _native_modules() if flags else ()
     for flag in flags:

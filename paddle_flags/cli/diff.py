@@ -13,7 +13,7 @@ from paddle_flags.cli.flag_text import check_names, is_sensitive, value_of
 from paddle_flags.cli.foreign import Report, Table
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError, FlagFileError
-from paddle_flags.live._documents import Flags, check
+from paddle_flags.live._documents import Flags, check_document
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class File(Target):
             else:
                 with open(self.text, encoding="utf-8") as file:
                     document = json.load(file)
-            return dict(check(document, Flags))
+            return dict(check_document(document, Flags))
         except OSError as error:
             raise FlagFileError(f"{self.text}: {error.strerror}") from None
         except (ValueError, RecursionError, LiveError):

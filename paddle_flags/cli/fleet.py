@@ -14,7 +14,7 @@ from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._open import split
+from paddle_flags.fleet._open import parse_url
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import GONE, MISSING, SLOW
@@ -49,7 +49,7 @@ class FleetTarget(Target):
     no_options = ("token_file", "changed", "settable", "temporary", "all_users")
 
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
-        super().__init__(split(text).text, options, find)  # without a password
+        super().__init__(parse_url(text).text, options, find)  # without a password
         self.url = text
 
     def _open_fleet(self, *, create: bool = False) -> Fleet:

@@ -94,24 +94,24 @@ def _run(options: argparse.Namespace) -> int:
     if options.dump:
         print_text("".join(f"==> {name} <==\n{text}" for name, text in files.items()), end="")
     elif options.list:
-        print_text("\n".join(_path(options.output, name) for name in files))
+        print_text("\n".join(_output_path(options.output, name) for name in files))
     elif options.check:
-        return _check(files, options.output)
+        return _check_outputs(files, options.output)
     else:
         for name in write(files, options.output):
-            print_text(_path(options.output, name))
+            print_text(_output_path(options.output, name))
     return 0
 
 
-def _path(directory: str, name: str) -> str:
+def _output_path(directory: str, name: str) -> str:
     return os.path.normpath(os.path.join(directory, name))
 
 
-def _check(files: dict[str, str], directory: str) -> int:
+def _check_outputs(files: dict[str, str], directory: str) -> int:
     stale = [(name, "is stale") for name in find_outdated(files, directory)]
     stale += [(name, "is no longer generated") for name in find_obsolete_sources(files, directory)]
     for name, how in stale:
-        print_error(f"{_path(directory, name)}: {how}; run gen again")
+        print_error(f"{_output_path(directory, name)}: {how}; run gen again")
     return 1 if stale else 0
 
 

@@ -38,7 +38,7 @@ def a_tick_does_not_wait(patch):
 
 
 def an_operator_does_not_wait_for_answers(patch):
-    patch.setattr(Operator, "_gather", lambda *_: "")
+    patch.setattr(Operator, "_wait_for_answers", lambda *_: "")
 
 
 def a_member_takes_half_of_a_batch(patch):
@@ -112,7 +112,7 @@ def an_answer_is_as_of_the_day_it_was_given(patch):
 
 
 def an_operator_waits_for_ever(patch):
-    patch.setattr(_operate, "_limited", lambda *_: 500.0)
+    patch.setattr(_operate, "_limit_patience", lambda *_: 500.0)
 
 
 FAULTS = [
