@@ -97,11 +97,11 @@ class Collector(_Collector):
     """
 
     def __init__(self, values: Iterable[str] = (), *, key: bytes | None = None) -> None:
-        self._wanted = _matcher(values)
+        self._wanted = _make_matcher(values)
         self._key = _check_key(key)
         self._lock = threading.Lock()
         self._changes = dict.fromkeys(_SOURCES, 0)
-        self._hook = watch(self._count, weak=True)
+        self._hook = watch(self._count_change, weak=True)
 
     def close(self) -> None:
         """Count no more changes. It doesn't unregister the collector."""
@@ -115,7 +115,7 @@ class Collector(_Collector):
         """Yield the metrics, as they are now."""
         return self._metrics(self._sample_flags())
 
-    def _count(self, flag: Flag[Any]) -> None:
+    def _count_change(self, flag: Flag[Any]) -> None:
         try:
             source = flag.source
         except FlagError:  # its module is leaving
@@ -124,9 +124,9 @@ class Collector(_Collector):
             self._changes[source] = self._changes.get(source, 0) + 1
 
     def _metrics(self, now: _Now | None) -> Iterator[Metric]:
-        yield _info(now)
-        yield from _live(now)
-        yield from _fleet(described=now is None)
+        yield _info_metric(now)
+        yield from _live_metrics(now)
+        yield from _fleet_metrics(described=now is None)
         yield _gauge("defined", "Flags that are defined.", now and now.defined)
         yield _gauge("changed", "Flags whose value is not by default.", now and now.changed)
         yield _gauge("digest", "Number made of the names and values of flags.", now and now.digest)
@@ -156,14 +156,14 @@ class Collector(_Collector):
                 continue
             value = _value_of(entry)
             changed += entry.origin.source != lib.PD_SOURCE_DEFAULT
-            texts.append(self._line(flag.name, value, sensitive=entry.sensitive))
+            texts.append(self._digest_line(flag.name, value, sensitive=entry.sensitive))
             number = isinstance(value, (bool, int, float)) and not entry.sensitive
             if number and len(values) < MOST_VALUES and self._wanted(flag.name):
                 values.append((flag.name, float(value)))
         digest = hashlib.sha256(b"".join(texts)).digest()
         return _Now(len(texts), changed, int.from_bytes(digest[: _DIGEST_BITS // 8], "big"), values)
 
-    def _line(self, name: str, value: Any, *, sensitive: bool) -> bytes:
+    def _digest_line(self, name: str, value: Any, *, sensitive: bool) -> bytes:
         """Return what the digest is made of; no text of a flag contains a NUL."""
         text = b"" if value is None else str(value).encode("utf-8", "surrogateescape") + b"\0"
         head = name.encode() + b"\0"
@@ -187,28 +187,28 @@ def register(
     return collector
 
 
-def _info(now: _Now | None) -> InfoMetricFamily:
+def _info_metric(now: _Now | None) -> InfoMetricFamily:
     version = {"version": to_text(lib.PD_VERSION)}
     return InfoMetricFamily("paddle_flags", "The library of flags.", value=version if now else None)
 
 
-def _live(now: _Now | None) -> Iterator[Metric]:
+def _live_metrics(now: _Now | None) -> Iterator[Metric]:
     """Yield what is known once the flags were served, and one has changed."""
     revision = lib.pd_journal_get_revision()
     if now is not None and not revision:
         return
-    temporary = _temporary() if now else None
+    temporary = _count_temporary() if now else None
     yield _gauge("revision", "Changes of flags since they were first served.", now and revision)
     yield _gauge("temporary_changes", "Temporary changes from outside that are on.", temporary)
 
 
-def _temporary() -> int:
+def _count_temporary() -> int:
     from paddle_flags.live._serve import count_temporary
 
     return count_temporary()
 
 
-def _fleet(*, described: bool) -> Iterator[Metric]:
+def _fleet_metrics(*, described: bool) -> Iterator[Metric]:
     """Yield what is known if this process is a member of a fleet."""
     joined = sys.modules.get("paddle_flags.fleet._join")  # nobody has joined without it
     member = joined.member() if joined is not None else None
@@ -255,7 +255,7 @@ def _value_of(entry: Any) -> Any:
     return None if entry.unset else from_c(BY_NAME[kind_of(entry).name], entry.value)
 
 
-def _matcher(values: Iterable[str]) -> Any:
+def _make_matcher(values: Iterable[str]) -> Any:
     patterns = [values] if isinstance(values, str) else list(values)
     for pattern in patterns:
         if not isinstance(pattern, str):

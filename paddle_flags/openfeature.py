@@ -22,7 +22,7 @@ from paddle_flags._core.missing import optional_import
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import to_text
 from paddle_flags._core.validators import watch
-from paddle_flags._core.values import from_c, kind_of, plain_value, type_in
+from paddle_flags._core.values import from_c, kind_of, plain_value, type_of
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError, UndefinedFlagError
 
@@ -85,7 +85,7 @@ class PaddleFlagsProvider(AbstractProvider):
         """Begin to emit events."""
         with self._lock:
             if self._hook is None:
-                self._hook = watch(self._changed)
+                self._hook = watch(self._emit_change)
 
     def shutdown(self) -> None:
         """End that. The provider may be initialized again."""
@@ -94,7 +94,7 @@ class PaddleFlagsProvider(AbstractProvider):
         if hook is not None:
             hook.remove()
 
-    def _changed(self, flag: Flag[Any]) -> None:
+    def _emit_change(self, flag: Flag[Any]) -> None:
         if flag.sensitive:  # whose values nobody gets here
             return
         with suppress(RuntimeError):  # the SDK's threads have ended: the interpreter is ending
@@ -107,7 +107,7 @@ class PaddleFlagsProvider(AbstractProvider):
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[bool]:
         """Return the value of a bool flag."""
-        return _resolve(flag_key, default_value, _scalar(bool))
+        return _resolve(flag_key, default_value, _make_scalar_converter(bool))
 
     def resolve_string_details(
         self,
@@ -116,7 +116,7 @@ class PaddleFlagsProvider(AbstractProvider):
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[str]:
         """Return the value of a string flag, or the text of an enum, a path or a date."""
-        return _resolve(flag_key, default_value, _scalar(str))
+        return _resolve(flag_key, default_value, _make_scalar_converter(str))
 
     def resolve_integer_details(
         self,
@@ -125,7 +125,7 @@ class PaddleFlagsProvider(AbstractProvider):
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[int]:
         """Return the value of an integer flag."""
-        return _resolve(flag_key, default_value, _scalar(int))
+        return _resolve(flag_key, default_value, _make_scalar_converter(int))
 
     def resolve_float_details(
         self,
@@ -134,7 +134,7 @@ class PaddleFlagsProvider(AbstractProvider):
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[float]:
         """Return the value of a double flag; a duration in seconds."""
-        return _resolve(flag_key, default_value, _scalar(float))
+        return _resolve(flag_key, default_value, _make_scalar_converter(float))
 
     def resolve_object_details(
         self,
@@ -143,7 +143,7 @@ class PaddleFlagsProvider(AbstractProvider):
         evaluation_context: EvaluationContext | None = None,
     ) -> FlagResolutionDetails[Structure]:
         """Return a list, a dict, or a number with its unit."""
-        return _resolve(flag_key, default_value, _structure)
+        return _resolve(flag_key, default_value, _to_structure)
 
 
 # What a value is in OpenFeature, from the flag and its pd_flag_entry; None: of another type.
@@ -156,23 +156,23 @@ def _resolve(name: str, default: Any, convert: _Convert) -> FlagResolutionDetail
         entry = flag._entry()
         if entry.sensitive:
             why = f"{flag.name} is sensitive: its value is not given to OpenFeature"
-            return _refused(default, ErrorCode.GENERAL, why)
+            return _error_details(default, ErrorCode.GENERAL, why)
         value = convert(flag, entry)
         if value is None:
             what = f"a list of {flag.items}" if flag.items else flag.type
-            return _refused(default, ErrorCode.TYPE_MISMATCH, f"{flag.name} is {what}")
-        return _resolved(flag, entry, default if entry.unset else value)
+            return _error_details(default, ErrorCode.TYPE_MISMATCH, f"{flag.name} is {what}")
+        return _value_details(flag, entry, default if entry.unset else value)
     except UndefinedFlagError as error:
-        return _refused(default, ErrorCode.FLAG_NOT_FOUND, str(error))
+        return _error_details(default, ErrorCode.FLAG_NOT_FOUND, str(error))
     except FlagError as error:
-        return _refused(default, ErrorCode.GENERAL, str(error))
+        return _error_details(default, ErrorCode.GENERAL, str(error))
 
 
-def _refused(default: Any, code: ErrorCode, why: str) -> FlagResolutionDetails[Any]:
+def _error_details(default: Any, code: ErrorCode, why: str) -> FlagResolutionDetails[Any]:
     return FlagResolutionDetails(default, code, why, Reason.ERROR)
 
 
-def _resolved(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[Any]:
+def _value_details(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDetails[Any]:
     reason = Reason.DEFAULT if entry.unset else Reason.STATIC
     if entry.origin.source == lib.PD_SOURCE_SCOPE:
         reason = Reason.TARGETING_MATCH
@@ -203,7 +203,7 @@ def _variant(flag: Flag[Any], entry: Any) -> str | None:
     return str(value)
 
 
-def _scalar(kind: type) -> _Convert:
+def _make_scalar_converter(kind: type) -> _Convert:
     def convert(_: Flag[Any], entry: Any) -> Any:
         if kind_of(entry).python is not kind:
             return None
@@ -212,30 +212,32 @@ def _scalar(kind: type) -> _Convert:
     return convert
 
 
-def _structure(flag: Flag[Any], entry: Any) -> Any:
-    kind, type_ = kind_of(entry), type_in(entry)
+def _to_structure(flag: Flag[Any], entry: Any) -> Any:
+    kind, type_ = kind_of(entry), type_of(entry)
     if type_ is not None and kind.python is str and kind.item is None:
         value = None if entry.unset else flag.from_entry(entry)
-        return _plain(value) if isinstance(value, (Mapping, list, tuple)) else None
+        return _to_lists_and_dicts(value) if isinstance(value, (Mapping, list, tuple)) else None
     if kind.item is None and flag.unit is None:
         return None
     if entry.unset:
         return {}
     if isinstance(type_, DictType):
         values = flag.from_entry(entry)
-        return {str(type_.key.write(k)): _text(type_.value, v) for k, v in values.items()}
+        return {str(type_.key.write(k)): _json_text(type_.value, v) for k, v in values.items()}
     if kind.item is not None:
         return list(from_c(kind, entry.value))
     return {"value": plain_value(entry), "unit": flag.unit}
 
 
-def _text(type_: Type[Any], value: Any) -> Any:
+def _json_text(type_: Type[Any], value: Any) -> Any:
     """Return a value that JSON can hold: the text of a path or a date."""
     return value if type(value) in (bool, int, float, str) else type_.write(value)
 
 
-def _plain(value: Any) -> Any:
+def _to_lists_and_dicts(value: Any) -> Any:
     """Return a value of a Type with lists and dicts in place of other sequences and mappings."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) else value
+        return {str(key): _to_lists_and_dicts(each) for key, each in value.items()}
+    return (
+        [_to_lists_and_dicts(each) for each in value] if isinstance(value, (list, tuple)) else value
+    )

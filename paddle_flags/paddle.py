@@ -12,7 +12,7 @@ of paddle/common/flags.h, and those whose category is `"exported"`.
 
 from __future__ import annotations
 
-from paddle_flags._core.assign import assign, caller
+from paddle_flags._core.assign import assign, caller_place
 from paddle_flags._core.flag import Flag
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import find, override
@@ -48,7 +48,7 @@ def set_flags(flags: Mapping[str, Value]) -> None:
     if not isinstance(flags, dict):
         message = f"flags: expected a dict of names and values, not {type(flags).__name__}"
         raise FlagTypeError(message)
-    assign(_wanted(flags), caller(1))
+    assign(_assignments_of(flags), caller_place(1))
 
 
 @hides_internal_frames
@@ -79,13 +79,13 @@ class flag_guard(override):
             raise FlagTypeError(message)
         self._guarded = flags
         super().__init__({})
-        self._where = caller(1)
+        self._where = caller_place(1)
 
-    def _wanted(self) -> list[Assignment]:
-        return _wanted(self._guarded)
+    def _resolve_assignments(self) -> list[Assignment]:
+        return _assignments_of(self._guarded)
 
 
-def _wanted(flags: Mapping[str, object]) -> list[Assignment]:
+def _assignments_of(flags: Mapping[str, object]) -> list[Assignment]:
     wanted: list[Assignment] = []
     for name, value in flags.items():
         try:
@@ -106,14 +106,14 @@ def _find_exported_flag(name: str) -> Flag[Any]:
     try:
         flag = find(name[len(PREFIX) :])
     except UndefinedFlagError as error:
-        raise NotExportedError(_in_full(str(error))) from None
+        raise NotExportedError(_with_prefix(str(error))) from None
     if flag.category not in CATEGORIES:
         message = f"{name}: the flag is not exported: expected one of PHI_DEFINE_EXPORTED"
         raise NotExportedError(message)
     return flag
 
 
-def _in_full(message: str) -> str:
+def _with_prefix(message: str) -> str:
     """Write the prefix, as the caller does, into a message about names of the registry."""
     for words in ("is named '", "; did you mean '"):
         message = message.replace(words, words + PREFIX)

@@ -14,13 +14,18 @@ from threading import get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core import saved_definitions
-from paddle_flags._core.assign import caller
+from paddle_flags._core.assign import caller_place
 from paddle_flags._core.flag import flag_of
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.hooks import active_hooks, add_removed, hooks_on, remove_new
-from paddle_flags._core.redefine import withdraw
-from paddle_flags._core.registry import FLAGS, Registry, assign_values, named_values
-from paddle_flags._core.scope import decorated
+from paddle_flags._core.hooks import (
+    active_hooks,
+    add_removed_hooks,
+    hooks_of_flags,
+    remove_new_hooks,
+)
+from paddle_flags._core.redefine import unregister_flag
+from paddle_flags._core.registry import FLAGS, Registry, assign_values, merge_named_values
+from paddle_flags._core.scope import decorate_with_scope
 from paddle_flags._core.status import check_call, check_status, new_error, to_text
 from paddle_flags._fast import scopes_ended
 from paddle_flags._input import argv, config
@@ -52,7 +57,7 @@ class State:
         self._snapshot = ffi.gc(made[0], lib.pd_snapshot_free)
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
-        self._input = argv.environment_prefix(), config.last()
+        self._input = argv.environment_prefix(), config.last_files()
         self._reloaded: set[str] = set()
         self._former: dict[Flag[Any], saved_definitions.SavedDefinition] = {}
         saved_definitions.savers.add(self)
@@ -69,11 +74,11 @@ class State:
 
     def changes(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
-        return list(self._each(lib.pd_snapshot_next_change))
+        return list(self._iter_flags(lib.pd_snapshot_next_change))
 
     def definitions(self) -> list[Flag[Any]]:
         """Return the flags that were defined since."""
-        return list(self._each(lib.pd_snapshot_next_definition))
+        return list(self._iter_flags(lib.pd_snapshot_next_definition))
 
     def new_definitions(self) -> list[Flag[Any]]:
         """Return those that `restore` undoes, of flags that were not defined before."""
@@ -82,13 +87,13 @@ class State:
 
     def forget(self, flags: list[Flag[Any]]) -> None:
         """Undefine flags; those of native modules stay."""
-        _forget(flags)
+        _undefine_flags(flags)
 
     def redefined(self) -> list[Flag[Any]]:
         """Return the flags that were undefined, or that have another definition."""
-        return [flag for flag, before in self._former.items() if not before.is_of(flag)]
+        return [flag for flag, before in self._former.items() if not before.is_definition_of(flag)]
 
-    def _each(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
+    def _iter_flags(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
         handle = following(self._snapshot, ffi.NULL)
         while handle:
             yield flag_of(handle)
@@ -96,32 +101,32 @@ class State:
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
-        remove_new(self._hooks, self._stays)
+        remove_new_hooks(self._hooks, self._stays)
         new = self.definitions()
         self.forget(self.new_definitions())
         for flag, before in self._former.items():
             if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.restore(flag)
         saved_definitions.savers.discard(self)
-        add_removed(self._hooks, self._reloaded.__contains__)
+        add_removed_hooks(self._hooks, self._reloaded.__contains__)
         self.restore_values()
 
     def restore_flags(self, flags: list[Flag[Any]]) -> None:
         """Put the definitions of these flags back, with their hooks; and all values."""
         saved_definitions.savers.discard(self)
         old = {hook for hook, _ in self._hooks.values()}
-        for hook, _ in hooks_on(active_hooks(), flags).values():
+        for hook, _ in hooks_of_flags(active_hooks(), flags).values():
             if hook not in old:
                 hook.remove()
         for flag in flags:
             self._former[flag].restore(flag)
-        add_removed(hooks_on(self._hooks, flags), self._reloaded.__contains__)
+        add_removed_hooks(hooks_of_flags(self._hooks, flags), self._reloaded.__contains__)
         self.restore_values()
 
     def restore_values(self) -> None:
         """Put the values back."""
         argv.remember_prefix(self._input[0])
-        config.remember(self._input[1])
+        config.remember_files(self._input[1])
         err = new_error()
         check_call(lib.pd_snapshot_restore(self._snapshot, err), err)
 
@@ -142,13 +147,13 @@ class Scopes:
 
         self._thread = get_ident()
         self._steps = steps
-        self._context: Any = steps.captured()
+        self._context: Any = steps.capture_scopes()
 
     def are_left(self) -> bool:
         """Return whether this thread has other scopes now."""
         if self._thread != get_ident():
             return False
-        now = self._steps.captured()
+        now = self._steps.capture_scopes()
         lib.pd_scope_release(now)
         return bool(now != self._context)
 
@@ -156,16 +161,16 @@ class Scopes:
         """Give the thread the scopes that it had; call this once."""
         if self._thread != get_ident():
             return
-        lib.pd_scope_release(self._steps.switch(self._context))
+        lib.pd_scope_release(self._steps.switch_scopes(self._context))
         scopes_ended()
 
 
-def _forget(flags: list[Flag[Any]]) -> None:
+def _undefine_flags(flags: list[Flag[Any]]) -> None:
     """Undefine flags; those of native modules stay."""
     native = _native_modules() if flags else ()
     for flag in flags:
         if flag.module not in native:
-            withdraw(flag, ffi.NULL)
+            unregister_flag(flag, ffi.NULL)
 
 
 def _native_modules() -> set[str]:
@@ -206,8 +211,8 @@ class isolated:
     """
 
     def __init__(self, values: Mapping[str, object] | None = None, /, **named: object) -> None:
-        self._values = named_values(values, named)
-        self._where = caller(1)
+        self._values = merge_named_values(values, named)
+        self._where = caller_place(1)
         self._states: list[State] = []
 
     def __enter__(self) -> Registry:  # the class tells
@@ -235,7 +240,7 @@ class isolated:
         if isinstance(target, type):
             _isolate_tests(self, target)
             return target  # pyright: ignore[reportReturnType] - it is the same class
-        return decorated(self, target, "isolated")  # type: ignore[no-any-return]
+        return decorate_with_scope(self, target, "isolated")  # type: ignore[no-any-return]
 
 
 def _isolate_tests(scope: isolated, target: Any) -> None:
@@ -248,4 +253,4 @@ def _isolate_tests(scope: isolated, target: Any) -> None:
         methods = {name: each for name, each in vars(target).items() if callable(each)}
         wanted = {name: each for name, each in methods.items() if name.startswith("test")}
     for name, method in wanted.items():
-        setattr(target, name, decorated(scope, method, "isolated"))
+        setattr(target, name, decorate_with_scope(scope, method, "isolated"))

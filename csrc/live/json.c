@@ -26,7 +26,7 @@ static void skip_json_blanks(json_reader *from) {
   while (from->at < from->end && strchr(" \t\r\n", *from->at) && *from->at) from->at++;
 }
 
-static bool consume_sign(json_reader *from, char sign) {
+static bool consume_character(json_reader *from, char sign) {
   bool is = from->at < from->end && *from->at == sign;
   if (is) from->at++;
   return is;
@@ -59,7 +59,7 @@ static bool read_unicode_escape(json_reader *from, char **to) {
   if (!read_hex_digits(from, &code)) return false;
   if (code == 0) return fail_json(from, "a text has a NUL");
   if (code >= 0xd800 && code < 0xdc00) {
-    if (!consume_sign(from, '\\') || !consume_sign(from, 'u'))
+    if (!consume_character(from, '\\') || !consume_character(from, 'u'))
       return fail_json(from, "a lone surrogate");
     if (!read_hex_digits(from, &low)) return false;
     if (low < 0xdc00 || low > 0xdfff) return fail_json(from, "a lone surrogate");
@@ -73,7 +73,7 @@ static bool read_unicode_escape(json_reader *from, char **to) {
 
 static bool read_json_escape(json_reader *from, char **to) {
   static const char signs[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
-  if (consume_sign(from, 'u')) return read_unicode_escape(from, to);
+  if (consume_character(from, 'u')) return read_unicode_escape(from, to);
   const char *found = from->at < from->end && *from->at ? strchr(signs, *from->at) : NULL;
   if (!found) return fail_json(from, "there is no such escape");
   *(*to)++ = meant[found - signs];
@@ -103,14 +103,14 @@ static bool copy_utf8_character(json_reader *from, char **to) {
 
 static const char *read_json_text(json_reader *from) {
   char *start = from->texts, *to = start;
-  if (!consume_sign(from, '"')) return fail_json(from, "expected a text"), NULL;
-  while (!consume_sign(from, '"')) {
+  if (!consume_character(from, '"')) return fail_json(from, "expected a text"), NULL;
+  while (!consume_character(from, '"')) {
     if (from->at == from->end) return fail_json(from, "a text has no end"), NULL;
     unsigned char sign = (unsigned char)*from->at;
     if (sign < 0x20) return fail_json(from, "a control character must be escaped"), NULL;
     if (sign >= 0x80) {
       if (!copy_utf8_character(from, &to)) return NULL;
-    } else if (consume_sign(from, '\\')) {
+    } else if (consume_character(from, '\\')) {
       if (!read_json_escape(from, &to)) return NULL;
     } else {
       *to++ = *from->at++;
@@ -131,13 +131,13 @@ static size_t skip_digits(json_reader *from) {
 
 static const char *read_json_number(json_reader *from) {
   const char *start = from->at;
-  consume_sign(from, '-');
+  consume_character(from, '-');
   bool zero = from->at < from->end && *from->at == '0';
   size_t digits = skip_digits(from);
   bool right = digits > 0 && (!zero || digits == 1);
-  if (right && consume_sign(from, '.')) right = skip_digits(from) > 0;
-  if (right && (consume_sign(from, 'e') || consume_sign(from, 'E'))) {
-    if (!consume_sign(from, '+')) consume_sign(from, '-');
+  if (right && consume_character(from, '.')) right = skip_digits(from) > 0;
+  if (right && (consume_character(from, 'e') || consume_character(from, 'E'))) {
+    if (!consume_character(from, '+')) consume_character(from, '-');
     right = skip_digits(from) > 0;
   }
   if (!right) return fail_json(from, "a number isn't as JSON writes it"), NULL;
@@ -202,7 +202,7 @@ static bool read_json_member(json_reader *from, bool named, pd__value ***end) {
     made->name = read_json_text(from);
     if (!made->name) return false;
     skip_json_blanks(from);
-    if (!consume_sign(from, ':')) return fail_json(from, "expected a colon");
+    if (!consume_character(from, ':')) return fail_json(from, "expected a colon");
   }
   **end = made;
   *end = &made->next;
@@ -216,13 +216,14 @@ static bool read_json_container(json_reader *from, pd__value *out, char close) {
   if (++from->depth > PD__DEPTH_MAX) return fail_json(from, "nested too deeply");
   out->kind = named ? PD__OBJECT : PD__ARRAY;
   skip_json_blanks(from);
-  bool closed = consume_sign(from, close);
+  bool closed = consume_character(from, close);
   while (!closed) {
     if (!read_json_member(from, named, &end)) return false;
     count++;
     skip_json_blanks(from);
-    closed = consume_sign(from, close);
-    if (!closed && !consume_sign(from, ',')) return fail_json(from, "expected a comma or the end");
+    closed = consume_character(from, close);
+    if (!closed && !consume_character(from, ','))
+      return fail_json(from, "expected a comma or the end");
   }
   from->depth--;
   return !named || check_unique_names(from, out, count);
@@ -231,8 +232,8 @@ static bool read_json_container(json_reader *from, pd__value *out, char close) {
 static bool read_json_value(json_reader *from, pd__value *out) {
   skip_json_blanks(from);
   char sign = from->at < from->end ? *from->at : '\0';
-  if (consume_sign(from, '{')) return read_json_container(from, out, '}');
-  if (consume_sign(from, '[')) return read_json_container(from, out, ']');
+  if (consume_character(from, '{')) return read_json_container(from, out, '}');
+  if (consume_character(from, '[')) return read_json_container(from, out, ']');
   if (sign == '"') {
     out->kind = PD__STRING;
     out->text = read_json_text(from);

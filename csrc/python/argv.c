@@ -72,10 +72,11 @@ static PyObject *parse_tokens(token_texts *made, Py_ssize_t count, const pd_pars
   return make_remaining_list(made, argc);
 }
 
-/* call_holding(function, *arguments): returns what the function returns, of cffi or another that
- * lets go of the GIL. Other threads may change the environment then, and the library reads a copy.
+/* call_holding_environment(function, *arguments): returns what the function returns, of cffi or
+ * another that lets go of the GIL. Other threads may change the environment then, and the library
+ * reads a copy.
  */
-PyObject *fast_call_holding(PyObject *module, PyObject *arguments) {
+PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments) {
   (void)module;
   PyObject *function = PyTuple_GetItem(arguments, 0);
   PyObject *rest = function ? PyTuple_GetSlice(arguments, 1, PyTuple_Size(arguments)) : NULL;

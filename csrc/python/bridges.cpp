@@ -99,14 +99,14 @@ PyObject *join(PyObject *, PyObject *arguments) {
   return nullptr;
 }
 
-int add_loads(dl_phdr_info *info, size_t, void *context) {
+int store_load_count(dl_phdr_info *info, size_t, void *context) {
   *static_cast<unsigned long long *>(context) = info->dlpi_adds;
   return 1; /* all images have the same number */
 }
 
-PyObject *loads(PyObject *, PyObject *) {
+PyObject *count_loads(PyObject *, PyObject *) {
   unsigned long long count = 0;
-  dl_iterate_phdr(add_loads, &count);
+  dl_iterate_phdr(store_load_count, &count);
   return PyLong_FromUnsignedLongLong(count);
 }
 
@@ -114,7 +114,8 @@ PyMethodDef methods[] = {
     {"join", join, METH_VARARGS,
      "join(library, namespace): the registries found, the names of flags that have joined, now"
      " or before, names and reasons of those left out, and errors about pending values."},
-    {"loads", loads, METH_NOARGS, "The number of libraries that were loaded until now."},
+    {"count_loads", count_loads, METH_NOARGS,
+     "The number of libraries that were loaded until now."},
     {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef_Slot slots[] = {{0, nullptr}};

@@ -40,7 +40,7 @@ typedef struct fast_state {
   PyObject *dunder_name;
   pd_error_list *spare;    /* an empty list for the next set; or NULL */
   struct fast_gate *gate;  /* of hooks in Python; NULL before open_gate() */
-  PyObject *scopes;        /* ContextVar; NULL before scopes_follow() */
+  PyObject *scopes;        /* ContextVar; NULL before scopes_follow_contexts() */
   PyObject *leave_context; /* function: leaves the current context and comes back */
 } fast_state;
 
@@ -132,8 +132,8 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value);
  * other types. Returns false if it isn't plain. */
 bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *value,
                                   pd_assignment *item, PyObject **holder);
-/* is_setting(): true within such a call on this thread, for a callback. */
-PyObject *fast_is_setting(PyObject *module, PyObject *nothing);
+/* is_assigning(): true within such a call on this thread, for a callback. */
+PyObject *fast_is_assigning(PyObject *module, PyObject *nothing);
 
 /* Returns a new Flag for a handle. If another thread makes one at the same time, the caller keeps
  * the one that is in the dict first. */
@@ -152,7 +152,7 @@ extern PyType_Spec fast_function_spec;
 void fast_strip_traceback(fast_state *state);
 
 /* Functions of the Python module. */
-PyObject *fast_public(PyObject *module, PyObject *function);
+PyObject *fast_hide_frames(PyObject *module, PyObject *function);
 PyObject *fast_set_traceback_pruner(PyObject *module, PyObject *prune);
 
 /* ---- Overrides (override.c) ---- */
@@ -167,11 +167,11 @@ void fast_scopes_clear(fast_state *state);
 /* Functions of the Python module. A place is where scopes are open: the number of a context if
  * contexts are followed, else of a thread. */
 
-/* scopes_follow(variable, leave_context, PyContext_AddWatcher, PyContext_ClearWatcher,
+/* scopes_follow_contexts(variable, leave_context, PyContext_AddWatcher, PyContext_ClearWatcher,
  * PyContextVar_Get, PyContextVar_Set), the last four as addresses. Returns true if scopes follow
  * contexts from now on: those of the main interpreter, if CPython has a watcher left, and if no
  * other object of this module does it. */
-PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments);
+PyObject *fast_scopes_follow_contexts(PyObject *module, PyObject *arguments);
 
 /* scopes_opening(): call this before the current context gets other scopes. Returns whether
  * contexts are followed. */
@@ -183,8 +183,8 @@ PyObject *fast_scopes_record_opening(PyObject *module, PyObject *nothing);
 /* scopes_ended(): call this when it has the former ones again. */
 PyObject *fast_scopes_record_end(PyObject *module, PyObject *nothing);
 
-/* scopes_place(): returns the current place. */
-PyObject *fast_scopes_get_place(PyObject *module, PyObject *nothing);
+/* scopes_context_number(): returns the current place. */
+PyObject *fast_scopes_get_context_number(PyObject *module, PyObject *nothing);
 
 /* scopes_end(number, place): ends a scope, which was opened at that place. */
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
@@ -195,11 +195,11 @@ PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
 bool fast_has_notices(void);
 
 /* Functions of the Python module. */
-PyObject *fast_load(PyObject *module, PyObject *arguments);
-PyObject *fast_unload(PyObject *module, PyObject *arguments);
+PyObject *fast_load_module(PyObject *module, PyObject *arguments);
+PyObject *fast_unload_module(PyObject *module, PyObject *arguments);
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
 PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
-PyObject *fast_is_waiting(PyObject *module, PyObject *nothing);
+PyObject *fast_has_notices_method(PyObject *module, PyObject *nothing);
 PyObject *fast_set_load_listener(PyObject *module, PyObject *function);
 
 /* ---- Validators and watchers in Python (hook.c) ---- */
@@ -221,8 +221,8 @@ void fast_gate_clear(fast_state *state);
  * function that releases a hook, which deletes it from the dict. */
 PyObject *fast_open_gate(PyObject *module, PyObject *arguments);
 
-/* in_hook(): true within a call of a hook on this thread. */
-PyObject *fast_in_hook(PyObject *module, PyObject *nothing);
+/* is_in_hook(): true within a call of a hook on this thread. */
+PyObject *fast_is_in_hook(PyObject *module, PyObject *nothing);
 
 /* close_gates(): no new call of a hook reaches this interpreter from now on, and no interpreter if
  * it is the main one. Waits for the calls that have begun, on other threads, as long as these can
@@ -232,8 +232,8 @@ PyObject *fast_close_gates(PyObject *module, PyObject *nothing);
 /* has_ended(): true once the main interpreter has called close_gates(), or Python ends. */
 PyObject *fast_has_ended(PyObject *module, PyObject *nothing);
 
-/* after_fork(): in the child, forgets the calls of threads that it doesn't have. */
-PyObject *fast_after_fork(PyObject *module, PyObject *nothing);
+/* reset_gates_in_child(): in the child, forgets the calls of threads that it doesn't have. */
+PyObject *fast_reset_gates_in_child(PyObject *module, PyObject *nothing);
 
 /* new_hook(): returns the address of a new hook, the context for the library. drop_hook(address)
  * frees one that the library doesn't have. */
@@ -255,7 +255,7 @@ extern PyType_Spec fast_registry_spec;
 PyObject *fast_attach(PyObject *module, PyObject *arguments);
 PyObject *fast_wrap_handle(PyObject *module, PyObject *arguments);
 PyObject *fast_define(PyObject *module, PyObject *arguments);
-PyObject *fast_call_holding(PyObject *module, PyObject *arguments);
+PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments);
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments);
 
 #endif /* PD__PYTHON_FAST_H */

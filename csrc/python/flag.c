@@ -44,12 +44,12 @@ static fast_state *get_module_state(const flag_object *self) {
 /* ---- Reading ---- */
 
 /* Also tells whether an optional flag has no value. */
-static uint8_t load_marked_state(const flag_object *self) {
+static uint8_t load_whole_state(const flag_object *self) {
   return self->state ? __atomic_load_n(self->state, __ATOMIC_ACQUIRE) : 0;
 }
 
 static uint8_t load_state(const flag_object *self) {
-  return load_marked_state(self) & (uint8_t) ~(PD_STATE_UNSET | ASK);
+  return load_whole_state(self) & (uint8_t) ~(PD_STATE_UNSET | ASK);
 }
 
 /* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
@@ -196,7 +196,7 @@ static PyObject *read_decoded_value(flag_object *self, uint32_t generation, uint
                                     const void *cell) {
   uint8_t state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t bits = fast_get_cell_bits((pd_type)(state & TYPE_BITS), cell);
-  if (load_marked_state(self) != whole || load_generation(self) != generation) return NULL;
+  if (load_whole_state(self) != whole || load_generation(self) != generation) return NULL;
   PyObject *value = get_cached_value(self, generation, bits);
   if (value) return value;
   return decode_value(self, generation, state, bits);
@@ -214,7 +214,7 @@ static bool read_thread_value(const flag_object *self, uint8_t state, uint64_t *
 
 PyObject *fast_flag_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
-  uint8_t whole = load_marked_state(self), state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
+  uint8_t whole = load_whole_state(self), state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t here;
   bool list = is_list_state(state);
   if (state == 0 || (state > FAST_TYPES && !list)) return NULL;
@@ -227,7 +227,7 @@ PyObject *fast_flag_read(PyObject *flag) {
   if (list || self->type) return read_decoded_value(self, generation, whole, cell);
   PyObject *value = fast_read_cell((pd_type)state, cell);
   /* Another thread may have changed the definition. */
-  if (load_marked_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
+  if (load_whole_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
   return value;
 }
 
@@ -269,7 +269,7 @@ bool fast_raise_deferred(fast_state *state, PyObject *result) {
   return nothing != NULL;
 }
 
-static fast_result finish_call(PyObject *result) {
+static fast_result convert_call_result(PyObject *result) {
   Py_XDECREF(result);
   return result ? FAST_DONE : FAST_ERROR;
 }
@@ -286,7 +286,7 @@ static void return_error_list(fast_state *state, pd_error_list *list) {
 
 static _Thread_local unsigned assigning_depth; /* calls of assign_flag() on this thread */
 
-PyObject *fast_is_setting(PyObject *module, PyObject *nothing) {
+PyObject *fast_is_assigning(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(assigning_depth > 0);
 }
@@ -302,9 +302,9 @@ static fast_result assign_flag(flag_object *self, fast_state *state, PyObject *v
   retake_gil(thread);
   assigning_depth--;
   if (status != PD_OK) {
-    fast_result result = finish_call(PyObject_CallMethod((PyObject *)self, "_refused", "OKK", value,
-                                                         (unsigned long long)(uintptr_t)&err,
-                                                         (unsigned long long)(uintptr_t)errors));
+    fast_result result = convert_call_result(PyObject_CallMethod(
+        (PyObject *)self, "_refused", "OKK", value, (unsigned long long)(uintptr_t)&err,
+        (unsigned long long)(uintptr_t)errors));
     pd_error_list_free(errors);
     return result;
   }
@@ -339,10 +339,10 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
 }
 
 static fast_result set_or_drop_value(PyObject *self, PyObject *value) {
-  if (!value) return finish_call(PyObject_CallMethod(self, "_drop", NULL));
+  if (!value) return convert_call_result(PyObject_CallMethod(self, "_drop", NULL));
   fast_result result = fast_flag_set(self, value);
   if (result != FAST_NOT_PLAIN) return result;
-  return finish_call(PyObject_CallMethod(self, "_assign", "(O)", value));
+  return convert_call_result(PyObject_CallMethod(self, "_assign", "(O)", value));
 }
 
 static int set_flag_value(PyObject *self, PyObject *value, void *Py_UNUSED(closure)) {

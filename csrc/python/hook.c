@@ -245,7 +245,7 @@ PyObject *fast_drop_hook(PyObject *module, PyObject *address) {
   Py_RETURN_NONE;
 }
 
-PyObject *fast_in_hook(PyObject *module, PyObject *nothing) {
+PyObject *fast_is_in_hook(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(innermost != NULL);
 }
@@ -372,7 +372,7 @@ PyObject *fast_has_ended(PyObject *module, PyObject *nothing) {
   return PyBool_FromLong(has_python_ended());
 }
 
-PyObject *fast_after_fork(PyObject *module, PyObject *nothing) {
+PyObject *fast_reset_gates_in_child(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   for (fast_gate *each = gates; each; each = each->next) {
     each->waiting = 0;

@@ -16,44 +16,44 @@ static bool is_in_main_interpreter(void) {
  * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
  * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
  * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
-static PyThreadState *enter_loader(bool main) {
+static PyThreadState *begin_loader_call(bool main) {
   if (main) return NULL;
   pd_environment_hold(false);
   return release_gil();
 }
 
-static void leave_loader(bool main, PyThreadState *thread) {
+static void end_loader_call(bool main, PyThreadState *thread) {
   if (main) return;
   retake_gil(thread);
   pd_environment_release();
 }
 
-/* load(path, namespace, errors, out, err), the last three as addresses. Returns the status of
- * pd_module_load_as. */
-PyObject *fast_load(PyObject *module, PyObject *arguments) {
+/* load_module(path, namespace, errors, out, err), the last three as addresses. Returns the status
+ * of pd_module_load_as. */
+PyObject *fast_load_module(PyObject *module, PyObject *arguments) {
   unsigned long long errors, out, err;
   const char *path, *name_space;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "yyKKK:load", &path, &name_space, &errors, &out, &err)) {
+  if (!PyArg_ParseTuple(arguments, "yyKKK:load_module", &path, &name_space, &errors, &out, &err)) {
     return NULL;
   }
   bool main = is_in_main_interpreter();
-  PyThreadState *thread = enter_loader(main);
+  PyThreadState *thread = begin_loader_call(main);
   pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
                                        (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
-  leave_loader(main, thread);
+  end_loader_call(main, thread);
   return PyLong_FromLong(status);
 }
 
-/* unload(module, err), as addresses. Returns the status of pd_module_unload. */
-PyObject *fast_unload(PyObject *module, PyObject *arguments) {
+/* unload_module(module, err), as addresses. Returns the status of pd_module_unload. */
+PyObject *fast_unload_module(PyObject *module, PyObject *arguments) {
   unsigned long long unloaded, err;
   (void)module;
-  if (!PyArg_ParseTuple(arguments, "KK:unload", &unloaded, &err)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "KK:unload_module", &unloaded, &err)) return NULL;
   bool main = is_in_main_interpreter();
-  PyThreadState *thread = enter_loader(main);
+  PyThreadState *thread = begin_loader_call(main);
   pd_status status = pd_module_unload((pd_module *)(uintptr_t)unloaded, (pd_error *)(uintptr_t)err);
-  leave_loader(main, thread);
+  end_loader_call(main, thread);
   return PyLong_FromLong(status);
 }
 
@@ -162,8 +162,8 @@ bool fast_has_notices(void) {
          __atomic_load_n(&deferred, __ATOMIC_RELAXED);
 }
 
-/* is_waiting(): true if there are warnings or deferred hooks. */
-PyObject *fast_is_waiting(PyObject *module, PyObject *nothing) {
+/* has_notices(): true if there are warnings or deferred hooks. */
+PyObject *fast_has_notices_method(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(fast_has_notices());
 }

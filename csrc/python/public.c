@@ -95,10 +95,10 @@ static PyObject *reduce_function(PyObject *self, PyObject *Py_UNUSED(nothing)) {
   return get_named_attribute(self, (void *)"__qualname__");
 }
 
-PyObject *fast_public(PyObject *module, PyObject *function) {
+PyObject *fast_hide_frames(PyObject *module, PyObject *function) {
   fast_state *state = PyModule_GetState(module);
   if (!PyCallable_Check(function)) {
-    PyErr_SetString(PyExc_TypeError, "public: expected a function");
+    PyErr_SetString(PyExc_TypeError, "hide_frames: expected a function");
     return NULL;
   }
   function_object *self = (function_object *)PyType_GenericAlloc(state->function_type, 0);
@@ -116,7 +116,7 @@ PyObject *fast_set_traceback_pruner(PyObject *module, PyObject *prune) {
 
 static PyObject *refuse_new(PyTypeObject *Py_UNUSED(type), PyObject *Py_UNUSED(arguments),
                             PyObject *Py_UNUSED(named)) {
-  PyErr_SetString(PyExc_TypeError, "cannot create instances: use public()");
+  PyErr_SetString(PyExc_TypeError, "cannot create instances: use hide_frames()");
   return NULL;
 }
 

@@ -221,7 +221,7 @@ static int watch_context(int event, PyObject *context) {
 }
 
 /* The context of a thread is known when it is left and comes back. */
-static bool learn_context(thread_record *in) {
+static bool ensure_context_known(thread_record *in) {
   if (in->context) return true;
   if (!set_context_box(in, NULL)) return false; /* there is a context from now on */
   PyObject *nothing = PyObject_CallObject(followed->leave_context, NULL);
@@ -266,18 +266,18 @@ static void end_scope_elsewhere(const void *context, pd_scope number) {
 
 /* ---- Functions of the Python module ---- */
 
-static bool is_following(PyObject *module) {
+static bool is_following_contexts(PyObject *module) {
   return followed && PyModule_GetState(module) == followed;
 }
 
-static PyObject *make_place_number(const thread_record *in) {
+static PyObject *make_context_number(const thread_record *in) {
   return in ? PyLong_FromVoidPtr((void *)(uintptr_t)in->context)
             : PyLong_FromUnsignedLong(PyThread_get_thread_ident());
 }
 
 PyObject *fast_scopes_prepare_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  if (!is_following(module)) Py_RETURN_FALSE;
+  if (!is_following_contexts(module)) Py_RETURN_FALSE;
   thread_record *in = get_thread_record();
   if (!in) return PyErr_NoMemory();
   if (!in->capsule) {
@@ -289,40 +289,40 @@ PyObject *fast_scopes_prepare_opening(PyObject *module, PyObject *nothing) {
 
 PyObject *fast_scopes_record_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  if (!is_following(module)) return make_place_number(NULL);
+  if (!is_following_contexts(module)) return make_context_number(NULL);
   thread_record *in = get_thread_record();
   if (!in) return PyErr_NoMemory();
-  return learn_context(in) && store_context_scopes(in) ? make_place_number(in) : NULL;
+  return ensure_context_known(in) && store_context_scopes(in) ? make_context_number(in) : NULL;
 }
 
 PyObject *fast_scopes_record_end(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  thread_record *in = is_following(module) ? get_thread_record() : NULL;
+  thread_record *in = is_following_contexts(module) ? get_thread_record() : NULL;
   if (in && in->capsule && !store_context_scopes(in)) return NULL;
   Py_RETURN_NONE;
 }
 
-PyObject *fast_scopes_get_place(PyObject *module, PyObject *nothing) {
+PyObject *fast_scopes_get_context_number(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  return make_place_number(is_following(module) ? get_thread_record() : NULL);
+  return make_context_number(is_following_contexts(module) ? get_thread_record() : NULL);
 }
 
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments) {
   unsigned long long number, context;
   if (!PyArg_ParseTuple(arguments, "KK:scopes_end", &number, &context)) return NULL;
   pd_scope_pop(number, NULL); /* it may have ended with its thread */
-  thread_record *in = is_following(module) ? get_thread_record() : NULL;
+  thread_record *in = is_following_contexts(module) ? get_thread_record() : NULL;
   if (in && (uintptr_t)in->context != context)
     end_scope_elsewhere((void *)(uintptr_t)context, number);
   return fast_scopes_record_end(module, NULL);
 }
 
-PyObject *fast_scopes_follow(PyObject *module, PyObject *arguments) {
+PyObject *fast_scopes_follow_contexts(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   unsigned long long add, clear, get, set;
   PyObject *variable, *leave_context;
-  if (!PyArg_ParseTuple(arguments, "OOKKKK:scopes_follow", &variable, &leave_context, &add, &clear,
-                        &get, &set)) {
+  if (!PyArg_ParseTuple(arguments, "OOKKKK:scopes_follow_contexts", &variable, &leave_context, &add,
+                        &clear, &get, &set)) {
     return NULL;
   }
   if (followed || PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) Py_RETURN_FALSE;

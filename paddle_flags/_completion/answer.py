@@ -29,12 +29,12 @@ class Answer(NamedTuple):
 NOTHING = Answer()
 
 
-def match(candidates: Iterable[Candidate], token: str) -> Answer:
+def offer_matches(candidates: Iterable[Candidate], token: str) -> Answer:
     """Return those that begin with the token."""
-    return with_candidates("", token, candidates)
+    return offer_candidates("", token, candidates)
 
 
-def with_candidates(kept: str, typed: str, candidates: Iterable[Candidate]) -> Answer:
+def offer_candidates(kept: str, typed: str, candidates: Iterable[Candidate]) -> Answer:
     """Return those that continue what was typed behind the part that stays."""
     # Each is a line of the answer, so one with a newline cannot be offered.
     fit = {
@@ -45,7 +45,7 @@ def with_candidates(kept: str, typed: str, candidates: Iterable[Candidate]) -> A
     return Answer(tuple(reversed(list(fit.values()))), kept=kept, typed=typed)
 
 
-def files(token: str, kept: str = "") -> Answer:
+def offer_files(token: str, kept: str = "") -> Answer:
     """Let the shell offer its files."""
     return Answer(files=True, kept=kept, typed=token)
 

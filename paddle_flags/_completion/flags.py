@@ -10,10 +10,10 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Answer,
     Candidate,
-    files,
     first_line,
-    match,
-    with_candidates,
+    offer_candidates,
+    offer_files,
+    offer_matches,
 )
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.names import name_in_token, normalize_name
@@ -43,10 +43,10 @@ def answer_shell(*, arguments: bool, stop_at_argument: bool) -> None:
         others = None if arguments else NOTHING
         return complete_flags(tokens, token, stop_at_argument=stop_at_argument, arguments=others)
 
-    answer_with(complete)
+    answer_shell_with(complete)
 
 
-def answer_with(complete: Callable[[list[str], str], Answer]) -> None:
+def answer_shell_with(complete: Callable[[list[str], str], Answer]) -> None:
     """Answer the shell, if one asks, with what a function makes of the line."""
     request = read_request()
     if request:
@@ -66,8 +66,8 @@ def complete_flags(
     `arguments` is the answer where a token isn't part of a flag; by default, files. Flags of
     the modules that are left out are not offered.
     """
-    others = files(token) if arguments is None else arguments
-    if "--" in tokens or (stop_at_argument and argument_at(tokens) < len(tokens)):
+    others = offer_files(token) if arguments is None else arguments
+    if "--" in tokens or (stop_at_argument and find_argument(tokens) < len(tokens)):
         return others
     values = _find_awaited_values(tokens[-1]) if tokens else None
     name, equals, typed = token.partition("=")
@@ -80,7 +80,7 @@ def complete_flags(
     return _complete_name(token, left_out)
 
 
-def argument_at(tokens: Sequence[str]) -> int:
+def find_argument(tokens: Sequence[str]) -> int:
     """Return the index of the first token that is part of no flag, or of the end."""
     values: _Values | None = None
     for at, each in enumerate(tokens):
@@ -121,7 +121,7 @@ def iter_flag_tokens(
         at = value_at + 1
 
 
-def is_known(token: str) -> bool:
+def is_known_option(token: str) -> bool:
     """Return whether --name or --noname is a flag, or something every command line has."""
     name = name_in_token(token)
     names = {name, name.removeprefix("no").removeprefix("_")}
@@ -153,7 +153,7 @@ def _values_of_flag(info: Any) -> _Values:
     if info.count:
         return _Values(needs_equals=True)
     if to_text(info.category) == "implementations":
-        return _Values(_implementations(to_text(info.name)), is_list=True)
+        return _Values(_impl_candidates(to_text(info.name)), is_list=True)
     text = to_text(info.choices)
     choices = tuple(Candidate(choice) for choice in text.split("|")) if text else ()
     plain = info.type == lib.PD_TYPE_string and not info.sensitive
@@ -162,7 +162,7 @@ def _values_of_flag(info: Any) -> _Values:
     return _Values(choices, is_list, files=plain and not choices and (text_list or not is_list))
 
 
-def _implementations(flag: str) -> tuple[Candidate, ...]:
+def _impl_candidates(flag: str) -> tuple[Candidate, ...]:
     from paddle_flags._op.operation import op
 
     found: dict[str, str] = {}
@@ -175,13 +175,13 @@ def _implementations(flag: str) -> tuple[Candidate, ...]:
 
 def _complete_value(values: _Values, kept: str, typed: str) -> Answer:
     if values.files and not (values.is_list and "," in typed):
-        return files(typed, kept)
+        return offer_files(typed, kept)
     if not values.is_list:
-        return with_candidates(kept, typed, values.choices)
+        return offer_candidates(kept, typed, values.choices)
     given, comma, item = typed.rpartition(",")
     used = split_list(given)
     left = [each for each in values.choices if each.text not in used]
-    return with_candidates(kept + given + comma, item, left)
+    return offer_candidates(kept + given + comma, item, left)
 
 
 def _complete_name(token: str, left_out: Collection[str]) -> Answer:
@@ -191,12 +191,12 @@ def _complete_name(token: str, left_out: Collection[str]) -> Answer:
         Candidate(dashes + text, about)
         for info in _offered_flags()
         if to_text(info.module) not in left_out
-        for text, about in _names_of_flag(info, typed)
+        for text, about in _name_candidates(info, typed)
     ]
     for name, (values, what) in _OWN.items():
         end = "" if values.needs_equals else "="
         found += [Candidate(dashes + text + end, what) for text in _match_names([name], typed)]
-    return match(found, "" if token == "-" else token)
+    return offer_matches(found, "" if token == "-" else token)
 
 
 def _offered_flags() -> Iterator[Any]:
@@ -216,7 +216,7 @@ def flag_candidates() -> tuple[Candidate, ...]:
     )
 
 
-def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
+def _name_candidates(info: Any, typed: str) -> list[Candidate]:
     """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
     what = first_line(to_text(info.help))
@@ -230,11 +230,11 @@ def _names_of_flag(info: Any, typed: str) -> list[Candidate]:
 
 def _match_names(names: Iterable[str], typed: str) -> list[str]:
     """Return the first name that begins with what was typed."""
-    spelled = (_spell(name, typed) for name in names)
+    spelled = (_complete_spelling(name, typed) for name in names)
     return [name for name in spelled if name is not None][:1]
 
 
-def _spell(name: str, typed: str) -> str | None:
+def _complete_spelling(name: str, typed: str) -> str | None:
     """Return the name as it was begun, with its dashes, or None where it begins otherwise."""
     if not normalize_name(name).startswith(normalize_name(typed)):
         return None

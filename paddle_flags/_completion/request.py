@@ -48,12 +48,12 @@ def read_request() -> Request | None:
     if not parts:
         sys.exit(0)
     shell, count, replaced, line = parts.groups()
-    tokens, _ = _split(line)
-    fixed, quote = _split(line[: len(line) - int(replaced)])
+    tokens, _ = _split_line(line)
+    fixed, quote = _split_line(line[: len(line) - int(replaced)])
     return Request(shell, tokens[int(count) : -1], tokens[-1], fixed[-1], quote)
 
 
-def _split(line: str) -> tuple[list[str], str]:
+def _split_line(line: str) -> tuple[list[str], str]:
     """Split as a shell does; also gives the quote that is still open, or `""`.
 
     The last token is the one that ends at the end of the line, empty behind a blank.
@@ -74,35 +74,35 @@ def _quoted(text: str, quote: str) -> str:
     return re.sub(r"([^\w@%+=:,./^-])", r"\\\1", text)
 
 
-def _for_bash(request: Request, answer: Answer) -> list[str]:
+def _render_for_bash(request: Request, answer: Answer) -> list[str]:
     if answer.files:
         return ["files"]
     texts = [answer.kept + candidate.text for candidate in answer.candidates]
-    kind = "open" if any(_is_open(text) for text in texts) else "words"
+    kind = "open" if any(_is_incomplete(text) for text in texts) else "words"
     fixed = len(request.fixed)
     return [kind, *(_quoted(text[fixed:], request.quote) for text in texts)]
 
 
-def _is_open(text: str) -> bool:
+def _is_incomplete(text: str) -> bool:
     """Return whether more is to come: no blank behind it."""
     return text.endswith("=")
 
 
-def _for_zsh(_request: Request, answer: Answer) -> list[str]:
+def _render_for_zsh(_request: Request, answer: Answer) -> list[str]:
     if answer.files:
         return [f"files {len(answer.kept)}"]
     lines: list[list[str]] = [[], []]
     for text, about in answer.candidates:
         item = re.sub(r"([\\:])", r"\\\1", text)
-        lines[_is_open(text)].append(f"{item}:{about}" if about else item)
+        lines[_is_incomplete(text)].append(f"{item}:{about}" if about else item)
     closed, going_on = lines
     return [f"words {len(answer.kept)} {len(going_on)}", *going_on, *closed]
 
 
-def _for_fish(_request: Request, answer: Answer) -> list[str]:
+def _render_for_fish(_request: Request, answer: Answer) -> list[str]:
     if answer.files:
         return ["files", answer.kept, answer.typed]
     return ["words", *(f"{answer.kept}{text}\t{about}" for text, about in answer.candidates)]
 
 
-_RENDER = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}
+_RENDER = {"bash": _render_for_bash, "zsh": _render_for_zsh, "fish": _render_for_fish}

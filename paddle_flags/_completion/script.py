@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 SHELLS = ("bash", "zsh", "fish")
 
 
-def script(shell: str, programs: Sequence[str]) -> str:
+def completion_script(shell: str, programs: Sequence[str]) -> str:
     """Return the script that makes a shell complete the command lines of programs."""
     file = os.path.join(os.path.dirname(__file__), f"completion.{shell}")
     with open(file, encoding="utf-8") as source:
@@ -23,10 +23,10 @@ def script(shell: str, programs: Sequence[str]) -> str:
     call = "__paddle_flags_register" if shell == "fish" else "_paddle_flags_register"
     for program in programs:
         text += f"{call} {quote(' '.join(program.split()))}\n"
-    return _autoloaded(text, programs) if shell == "zsh" else text
+    return _make_autoloadable(text, programs) if shell == "zsh" else text
 
 
-def _autoloaded(text: str, programs: Sequence[str]) -> str:
+def _make_autoloadable(text: str, programs: Sequence[str]) -> str:
     """Return a script that may also be a file in zsh's $fpath, which the first Tab runs."""
     names = dict.fromkeys(os.path.basename(program.split()[0]) for program in programs)
     call = '[[ $zsh_eval_context[-1] != loadautofunc ]] || _paddle_flags_complete "$@"'
@@ -37,7 +37,7 @@ def _quote_fish(text: str) -> str:
     return "'" + re.sub(r"([\\'])", r"\\\1", text) + "'"
 
 
-def own_programs() -> list[str]:
+def own_commands() -> list[str]:
     """Return the commands that start our own command line."""
     names = dict.fromkeys(["python", "python3", os.path.basename(sys.executable)])
     return ["paddle-flags", *(f"{name} -m paddle_flags" for name in names if name)]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Assignment = tuple[Flag[Any] | FlagError, object]
 
 
-def caller(depth: int) -> tuple[str, int]:
+def caller_place(depth: int) -> tuple[str, int]:
     """Return file and line of the code that is `depth` calls above the caller."""
     try:
         frame = sys._getframe(depth + 1)
@@ -36,26 +36,32 @@ def assign(
 
     An error that stands in place of a flag is raised together with those of the others.
     """
-    _change(wanted, origin_at(where, source))
+    _assign_or_push(wanted, origin_at(where, source))
     raise_deferred()
 
 
-def push(wanted: list[Assignment], where: tuple[str, int]) -> int:
+def push_override(wanted: list[Assignment], where: tuple[str, int]) -> int:
     """Override all flags or none, as `assign`; return the number, which the caller owns.
 
     The caller has yet to call `raise_deferred`.
     """
-    number = _push(wanted, *where, _not_pushed, False)
-    return _change(wanted, origin_at(where), lib.pd_override_push) if number is None else number
+    number = _push(wanted, *where, _raise_push_error, False)
+    return (
+        _assign_or_push(wanted, origin_at(where), lib.pd_override_push)
+        if number is None
+        else number
+    )
 
 
 def open_scope(wanted: list[Assignment], where: tuple[str, int]) -> int:
-    """Open a scope with all values or none, as `push` does an override."""
-    number = _push(wanted, *where, _not_pushed, True)
-    return _change(wanted, origin_at(where), lib.pd_scope_push) if number is None else number
+    """Open a scope with all values or none, as `push_override` does an override."""
+    number = _push(wanted, *where, _raise_push_error, True)
+    return (
+        _assign_or_push(wanted, origin_at(where), lib.pd_scope_push) if number is None else number
+    )
 
 
-def _change(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> int:
+def _assign_or_push(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> int:
     """Assign without settling; with `push`, by that function of C, whose number is returned."""
     while True:
         try:
@@ -68,29 +74,29 @@ def _change(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> 
                 raise
 
 
-def _not_pushed(err: int, errors: int) -> None:
+def _raise_push_error(err: int, errors: int) -> None:
     """Raise the error that C reports for an override of plain values, by addresses."""
     error = ffi.cast("pd_error *", err)
     if error.status != lib.PD_ERR_TYPE:  # otherwise another type has come on another thread
         raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
 
 
-def _takes_none(flag: Flag[Any], source: int) -> bool:
+def _accepts_none(flag: Flag[Any], source: int) -> bool:
     """Return whether the flag can have no value; if `source` is default, by its definition."""
     if flag.optional or source != lib.PD_SOURCE_DEFAULT:
         return flag.optional
-    from paddle_flags._core.history import began_unset
+    from paddle_flags._core.history import is_default_unset
 
-    return began_unset(flag.handle)
+    return is_default_unset(flag.handle)
 
 
-def _fill(
+def _fill_item(
     made: Assignments, index: int, flag: Flag[Any] | FlagError, value: object, source: int
 ) -> None:
     if isinstance(flag, FlagError):
         raise flag
-    kind, sensitive = flag._facts()
-    optional = value is None and _takes_none(flag, source)
+    kind, sensitive = flag._kind_and_sensitive()
+    optional = value is None and _accepts_none(flag, source)
     made.fill(index, flag.name, kind, value, sensitive=sensitive, optional=optional)
     made.items[index].flag = flag.handle
 
@@ -108,7 +114,7 @@ def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], push: Any) -> in
     refused: list[FlagError] = []  # C refuses the same, as they have no flag there
     for index, (flag, value) in enumerate(wanted):
         try:
-            _fill(made, index, flag, value, origin.source)
+            _fill_item(made, index, flag, value, origin.source)
         except FlagError as error:
             refused.append(error)
     number = ffi.new("uint64_t *")

@@ -76,7 +76,7 @@ def check(*subjects: Subject) -> None:
         raise_deferred()
 
 
-def check_refused() -> None:
+def check_refused_modules() -> None:
     """Raise an error if a module in the process was refused and no call has raised that."""
     found = ErrorList()
     err = new_error()

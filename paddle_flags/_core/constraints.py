@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.types import REJECTIONS, Type, Unfit
-from paddle_flags._core.values import BY_NAME, plain, to_python
+from paddle_flags._core.values import BY_NAME, to_plain, to_python
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -65,15 +65,15 @@ def is_of_pydantic(what: object) -> bool:
     return kind.__module__.partition(".")[0] == "pydantic"
 
 
-def constrained(base: Type[Any], hint: Any, noun: str | None = None) -> Type[Any]:
+def constrained_type(base: Type[Any], hint: Any, noun: str | None = None) -> Type[Any]:
     """Return a type whose values are those of `base` that the metadata of `hint` allows.
 
     `noun` says what a value is, as in "a list"; None: as `base` says.
     """
-    metadata = list(_flat(hint.__metadata__))
+    metadata = list(_flatten_metadata(hint.__metadata__))
     if any(is_of_pydantic(each) for each in metadata):
-        return _checked(base, _adapter(base, hint), base.expected)
-    found = [demand for each in metadata for demand in _demands(hint, each)]
+        return _with_check(base, _pydantic_check(base, hint), base.expected)
+    found = [demand for each in metadata for demand in _constraints_of(hint, each)]
     if not found:
         return base
     texts = [text for text, _ in found]
@@ -89,23 +89,23 @@ def constrained(base: Type[Any], hint: Any, noun: str | None = None) -> Type[Any
                 raise Unfit(f"expected {expected}")
         return value
 
-    return _checked(base, check, expected)
+    return _with_check(base, check, expected)
 
 
-def _flat(metadata: Iterable[Any]) -> Iterator[Any]:
+def _flatten_metadata(metadata: Iterable[Any]) -> Iterator[Any]:
     for each in metadata:
         if getattr(each, _GROUP, False) is True:
-            yield from _flat(each)
+            yield from _flatten_metadata(each)
         else:
             yield each
 
 
-def _demands(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]]:
+def _constraints_of(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]]:
     """Return what one object demands: the words for it, and whether a value meets it."""
     if isinstance(metadata, slice):  # as annotated_types had lengths once
         low, high = metadata.start or 0, metadata.stop
-        top = [] if high is None else [_demand("max_length", high)]
-        return [_demand("min_length", low), *top]
+        top = [] if high is None else [_make_constraint("max_length", high)]
+        return [_make_constraint("min_length", low), *top]
     kind = metadata if isinstance(metadata, type) else type(metadata)
     module = kind.__module__.partition(".")[0]
     if module == "builtins" or kind.__name__ in _NOTES or module in _COMMAND_LINES:
@@ -119,16 +119,16 @@ def _demands(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]
         )
     given = [(name, getattr(metadata, name)) for name in fields]
     is_zone = fields == ["tz"]  # of which None means something
-    return [_demand(name, bound) for name, bound in given if is_zone or bound is not None]
+    return [_make_constraint(name, bound) for name, bound in given if is_zone or bound is not None]
 
 
-def _demand(name: str, bound: Any) -> tuple[str, Callable[[Any], bool]]:
+def _make_constraint(name: str, bound: Any) -> tuple[str, Callable[[Any], bool]]:
     text, holds = _BOUNDS[name]
     seen = getattr(bound, "__qualname__", None) or str(bound)
     return text.format("any" if bound is ... else seen), lambda value: holds(value, bound)
 
 
-def _adapter(base: Type[Any], hint: Any) -> Check:
+def _pydantic_check(base: Type[Any], hint: Any) -> Check:
     """Return what lets pydantic check a value."""
     try:
         adapter = sys.modules["pydantic"].TypeAdapter(hint)
@@ -147,7 +147,7 @@ def _adapter(base: Type[Any], hint: Any) -> Check:
     return check
 
 
-def _checked(base: Type[Any], check: Check, expected: str) -> Type[Any]:
+def _with_check(base: Type[Any], check: Check, expected: str) -> Type[Any]:
     made = copy.copy(base)
     native = BY_NAME[base.native].python
 
@@ -156,7 +156,7 @@ def _checked(base: Type[Any], check: Check, expected: str) -> Type[Any]:
 
     def text_of(value: Any) -> Any:
         text = base.format(value)
-        return base.format(parse(plain(text))) if isinstance(text, native) else text
+        return base.format(parse(to_plain(text))) if isinstance(text, native) else text
 
     made.parse, made.format, made.expected = parse, text_of, expected
     return made
@@ -166,7 +166,7 @@ def pydantic_type(python: Any) -> Type[Any]:
     """Return the type of a class of pydantic whose values are written as their text."""
     found: Type[Any] = Type(str, str, metavar=python.__name__.upper(), expected="text")
     found.expected = f"a value that {python.__name__} takes"
-    made = _checked(found, _adapter(found, python), found.expected)
+    made = _with_check(found, _pydantic_check(found, python), found.expected)
     made.python = None
     return made
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags._core import lists
-from paddle_flags._core.types import REJECTIONS, Type, Unfit, made
-from paddle_flags._core.values import plain
+from paddle_flags._core.types import REJECTIONS, Type, Unfit, make_type
+from paddle_flags._core.values import to_plain
 from paddle_flags._fast import split_list
 from paddle_flags.errors import FlagTypeError
 
@@ -36,12 +36,14 @@ class _ListType(Type[Any]):
 
     def _text(self, values: Any) -> str:
         items = values if isinstance(values, tuple) else tuple(lists.items_of(values) or ())
-        texts = [_convert_item(number, self._item, each) for number, each in enumerate(items, 1)]
+        texts = [
+            _convert_item(number, self._item_text, each) for number, each in enumerate(items, 1)
+        ]
         return lists.encode(tuple(texts))
 
-    def _item(self, value: Any) -> str:
+    def _item_text(self, value: Any) -> str:
         if self.item.reads(value):
-            return str(self.item.canonical(plain(value)))
+            return str(self.item.canonical(to_plain(value)))
         if not self.item.accepts(value):
             raise Unfit(f"expected {self.item.expected}, not {type(value).__name__}")
         return str(self.item.write(value))
@@ -62,7 +64,7 @@ class TupleType(_ListType):
         self.choices = ()
         self.metavar = ",".join(item.metavar or "VALUE" for item in items)
         self.expected = f"{self.metavar}: {', '.join(item.expected for item in items)}"
-        self.item = made(str, str, str, "", self.expected)
+        self.item = make_type(str, str, str, "", self.expected)
 
     def _parse(self, text: str) -> tuple[Any, ...]:
         texts = self._check_length(split_list(text))
@@ -74,7 +76,7 @@ class TupleType(_ListType):
     def _text(self, values: Any) -> str:
         found = self._check_length(lists.items_of(values) or ())
         texts = [
-            _convert_item(number, partial(_scalar, item), each)
+            _convert_item(number, partial(_scalar_text, item), each)
             for number, (item, each) in enumerate(zip(self.items, found), 1)
         ]
         return lists.encode(tuple(texts))
@@ -94,7 +96,9 @@ class SetType(_ListType):
         return frozenset(super()._parse(text))
 
     def _text(self, values: Any) -> str:
-        texts = {_convert_item(number, self._item, each) for number, each in enumerate(values, 1)}
+        texts = {
+            _convert_item(number, self._item_text, each) for number, each in enumerate(values, 1)
+        }
         return lists.encode(tuple(sorted(texts)))
 
     def accepts(self, value: object) -> bool:
@@ -161,39 +165,43 @@ class DictType(Type[Any]):
         super().__init__(self._parse, self._text, expected=expected)
         self.key = key
         self.value = value
-        self.item = made(tuple, self._pair, self._item, "KEY=VALUE", expected)
+        self.item = make_type(tuple, self._parse_pair, self._item_text, "KEY=VALUE", expected)
         self.item_type = "string"
         self.metavar = f"KEY={value.metavar or 'VALUE'},..."
         self.takes_tables = True
 
     def _parse(self, text: str) -> FrozenDict:
-        pairs = (_convert_item(n, self._pair, each) for n, each in enumerate(split_list(text), 1))
+        pairs = (
+            _convert_item(n, self._parse_pair, each) for n, each in enumerate(split_list(text), 1)
+        )
         return FrozenDict(pairs)
 
-    def _pair(self, text: str) -> tuple[Any, Any]:
+    def _parse_pair(self, text: str) -> tuple[Any, Any]:
         key, equals, value = text.partition("=")
         if not equals:
             raise Unfit(f"expected {self.metavar.partition(',')[0]}")
         return self.key.read(key), self.value.read(value)
 
     def _text(self, values: Mapping[Any, Any]) -> str:
-        items = [_convert_item(n, self._item, each) for n, each in enumerate(values.items(), 1)]
+        items = [
+            _convert_item(n, self._item_text, each) for n, each in enumerate(values.items(), 1)
+        ]
         return lists.encode(tuple(items))
 
-    def _item(self, pair: tuple[Any, Any]) -> str:
-        key = _scalar(self.key, pair[0])
+    def _item_text(self, pair: tuple[Any, Any]) -> str:
+        key = _scalar_text(self.key, pair[0])
         if "=" in key:
             raise Unfit(f"expected a key without '=', not {key!r}")
-        return f"{key}={_scalar(self.value, pair[1])}"
+        return f"{key}={_scalar_text(self.value, pair[1])}"
 
     def accepts(self, value: object) -> bool:
         """Return whether it is a mapping."""
         return isinstance(value, Mapping)
 
 
-def _scalar(kind: Type[Any], value: Any) -> str:
+def _scalar_text(kind: Type[Any], value: Any) -> str:
     if kind.reads(value) and kind.python not in (bool, int, float):
-        return str(kind.canonical(plain(value)))
+        return str(kind.canonical(to_plain(value)))
     exact = not isinstance(value, bool) or kind.python is bool
     if kind.python is float and isinstance(value, int) and exact:
         value = float(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from paddle_flags._fast import scopes_follow, scopes_opening
+from paddle_flags._fast import scopes_follow_contexts, scopes_opening
 
 _NEEDS = (
     "PyContext_AddWatcher", "PyContext_ClearWatcher", "PyContextVar_Get", "PyContextVar_Set",
@@ -28,6 +28,6 @@ def _watch_contexts() -> bool:
     # The stable ABI lacks these functions, so the extension module gets their addresses.
     addresses = [ctypes.cast(ctypes.pythonapi[name], ctypes.c_void_p).value or 0 for name in _NEEDS]
     variable: ContextVar[object] = ContextVar("paddle_flags scopes")
-    scopes_follow(variable, lambda: Context().run(int), *addresses)
+    scopes_follow_contexts(variable, lambda: Context().run(int), *addresses)
     _untried[0] = False  # now, as another thread may be here, too
     return scopes_opening()

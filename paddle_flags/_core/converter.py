@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._core.hooks import CALLED, CONVERT, add_validator, held, name_of, reaches_a_call
+from paddle_flags._core.hooks import (
+    CALLED,
+    CONVERT,
+    add_validator,
+    held,
+    is_within_our_call,
+    name_of,
+)
 from paddle_flags._core.status import store_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report_unraisable
@@ -14,7 +21,7 @@ from paddle_flags._core.values import (
     contexts_of_flags,
     former_contexts,
     plain_value,
-    type_in,
+    type_of,
     types_of_contexts,
 )
 from paddle_flags._fast import drop_hook, new_hook
@@ -55,7 +62,7 @@ class _Converter:
         if self._sensitive and isinstance(error, Exception):
             return self._expected()
         function = self._type.parse
-        if reaches_a_call(native=native):
+        if is_within_our_call(native=native):
             store_failure(error)
         else:
             report_unraisable(
@@ -68,10 +75,10 @@ class _Converter:
 CALLED.add(_Converter.answer.__code__)
 
 
-def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
+def attach_type(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return its context.
 
-    Once the library has the definition, call `replace_types`.
+    Once the library has the definition, call `release_old_types`.
     """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).answer
@@ -82,7 +89,7 @@ def begin(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> i
     return context
 
 
-def check_text(flag: Flag[Any]) -> None:
+def check_current_value(flag: Flag[Any]) -> None:
     """Reset a flag whose value is from a former definition and not one of this type."""
     entry = flag._entry()
     try:
@@ -94,18 +101,18 @@ def check_text(flag: Flag[Any]) -> None:
         raise
 
 
-def check_numbers(flag: Flag[Any], type_: Type[Any]) -> None:
+def add_type_validator(flag: Flag[Any], type_: Type[Any]) -> None:
     """Let a type whose values C holds as numbers refuse those that it doesn't take."""
-    add_validator([flag], lambda _: True, f"expected {type_.expected}", _read)
-    check_text(flag)  # it may be from before the validator was there
+    add_validator([flag], lambda _: True, f"expected {type_.expected}", _read_entry)
+    check_current_value(flag)  # it may be from before the validator was there
 
 
-def _read(entry: Any) -> Any:
-    value, type_ = plain_value(entry), type_in(entry)
+def _read_entry(entry: Any) -> Any:
+    value, type_ = plain_value(entry), type_of(entry)
     return value if value is None or type_ is None else type_.read(value)
 
 
-def renew(flag: Flag[Any], info: Any, context: int) -> None:
+def renew_type(flag: Flag[Any], info: Any, context: int) -> None:
     """Let the flag of a `pd_flag_info *` have the Type of a second definition that is the same.
 
     It may be of a class that is defined anew.
@@ -121,7 +128,7 @@ def renew(flag: Flag[Any], info: Any, context: int) -> None:
     flag._refresh_definition()
 
 
-def replace_types(flag: Flag[Any], context: int = 0) -> None:
+def release_old_types(flag: Flag[Any], context: int = 0) -> None:
     """Release the Types of definitions that the flag has no more; its new one has `context`.
 
     Another thread may be reading a value of a former definition: it reads it again. If it is

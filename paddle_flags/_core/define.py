@@ -6,10 +6,10 @@ import sys
 
 from paddle_flags._core.definition import (
     Definition,
+    add_type_attributes,
     kind_of_meaning,
     place_of,
     plain_kind,
-    with_meaning,
 )
 from paddle_flags._core.flag import Flag, flags_made
 from paddle_flags._core.frames import (
@@ -124,7 +124,7 @@ def _define_with(
         )
         if flag is not None:  # it was plain
             return flag  # type: ignore[no-any-return]
-    default = _unboxed(default)
+    default = _unbox_scalar(default)
     about = f"definition of {quote_value(name)}"
     seen = REDACTED if sensitive else quote_value(default)
     check_bool(f"{about}: case_sensitive", case_sensitive)
@@ -134,11 +134,11 @@ def _define_with(
 
         what = default if type is None and items is None else None
         about_type = f"{about}: default {seen}" if what is not None else about
-        meaning = type_table.find(
+        meaning = type_table.find_meaning(
             about_type, what, type, items, choices, case_sensitive=case_sensitive
         )
         kind = kind_of_meaning(meaning)
-        marks, texts = with_meaning(meaning, default, marks, texts)
+        marks, texts = add_type_attributes(meaning, default, marks, texts)
     made = Definition(name, kind, sensitive=sensitive)
     for field, mark in zip(MARKS, marks):
         made.set_switch(field, mark)
@@ -486,7 +486,7 @@ define.__wrapped__ = _define_with  # type: ignore[attr-defined]
 _define_with.__qualname__ = "define"
 
 
-def _unboxed(value: Any) -> Any:
+def _unbox_scalar(value: Any) -> Any:
     """Return the value of Python that a scalar of numpy, or of the like, stands for."""
     is_scalar = getattr(value, "shape", None) == () and hasattr(value, "dtype")
     return value.item() if is_scalar and hasattr(value, "item") else value

@@ -7,7 +7,7 @@ from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.flag_definition import names_in
+from paddle_flags._core.flag_definition import split_names
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     check_bool,
@@ -24,13 +24,13 @@ from paddle_flags._core.values import (
     REDACTED,
     ValueType,
     choice_text,
-    fits,
-    plain,
-    plain_type,
+    fits_native_type,
+    kind_with_type,
+    plain_class,
+    to_plain,
     to_python,
-    typed,
 )
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _INFERRED = {bool: "bool", int: "int64", float: "double", str: "string"}
 
 
-def converter() -> Any:
+def converter_module() -> Any:
     """Return the module of the converters."""
     from paddle_flags._core import converter
 
@@ -99,7 +99,7 @@ class Definition:
 
     def _text_of(self, field: str, value: object) -> str:
         if field != "choices":
-            return str(plain(value))
+            return str(to_plain(value))
         about = f"{self._about}: choices"
         return choice_text(about, self._kind, value, sensitive=self._sensitive)
 
@@ -108,7 +108,7 @@ class Definition:
             if self._kind.member == "str":
                 self.pointer.default_value.str = self._retain_text("")
             return
-        self._set("default", self.pointer.default_value, default)
+        self._set_value("default", self.pointer.default_value, default)
 
     def set_bound(self, field: str, bound: object) -> None:
         if bound is None:
@@ -117,12 +117,12 @@ class Definition:
             via = self._kind.via
             what = via.metavar if via else "list" if self._kind.item else self._kind.name
             raise FlagTypeError(f"{self._about}: {field}: a {what} has no range, expected a number")
-        self._set(field, getattr(self.pointer, field), bound)
+        self._set_value(field, getattr(self.pointer, field), bound)
 
-    def _set(self, field: str, target: Any, value: object) -> None:
+    def _set_value(self, field: str, target: Any, value: object) -> None:
         about = f"{self._about}: {field}"
         wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
-        if not fits(self._kind, wanted):
+        if not fits_native_type(self._kind, wanted):
             seen = REDACTED if self._sensitive else quote_value(wanted)
             raise FlagValueError(
                 f"{about} {seen}: expected an integer in"
@@ -145,9 +145,9 @@ class Definition:
         refused: list[str] = []
         via = self._kind.via
         if via is not None and via.takes_tables:
-            from paddle_flags._core.pending_values import join_tables
+            from paddle_flags._core.pending_values import join_pending_tables
 
-            refused = join_tables(self._names(), via)
+            refused = join_pending_tables(self._all_names(), via)
             if refused and self._sensitive:
                 refused = [f"{self._name}={REDACTED}: expected {via.expected}"]
         handle = ffi.new("pd_flag **")
@@ -155,7 +155,7 @@ class Definition:
             flag = self._register(handle, frame, context, replace=replace)
         finally:
             if context and not handle[0]:
-                converter().drop_converter(context)
+                converter_module().drop_converter(context)
         if refused:
             raise FlagValueError("; ".join(refused))
         return flag
@@ -167,14 +167,14 @@ class Definition:
         status = lib.PD_ERR_CONFLICT
         before = _generation_of(self.pointer.name) if context else 0
         if replace:
-            from paddle_flags._core.redefine import is_shared
+            from paddle_flags._core.redefine import is_shared_with_library
 
-            replace = not is_shared(self.pointer)
+            replace = not is_shared_with_library(self.pointer)
         if not replace:
-            status = call_holding(lib.pd_flag_register, self.pointer, handle, err)
+            status = call_holding_environment(lib.pd_flag_register, self.pointer, handle, err)
         mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
         if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
-            from paddle_flags._core.redefine import explain, redefine
+            from paddle_flags._core.redefine import explain_conflict, redefine
 
             def take(flag: Flag[Any]) -> None:
                 self._attach_type(flag, context)
@@ -183,7 +183,7 @@ class Definition:
             if again is not None:
                 return again
             if status == lib.PD_ERR_CONFLICT:
-                raise explain(to_exception(err), self.pointer)
+                raise explain_conflict(to_exception(err), self.pointer)
         if not handle[0]:
             raise to_exception(err)
         flag = flag_of(handle[0])
@@ -192,15 +192,17 @@ class Definition:
         raise_deferred(flag)
         return flag
 
-    def _names(self) -> list[str]:
+    def _all_names(self) -> list[str]:
         others = self.pointer.aliases, self.pointer.old_names
-        return [self._name, *(name for names in others if names for name in names_in(names))]
+        return [self._name, *(name for names in others if names for name in split_names(names))]
 
     def _begin_conversion(self) -> int:
         via = self._kind.via
         if via is None:
             return 0
-        context: int = converter().begin(self.pointer, self._name, via, sensitive=self._sensitive)
+        context: int = converter_module().attach_type(
+            self.pointer, self._name, via, sensitive=self._sensitive
+        )
         return context
 
     def _attach_type(self, flag: Flag[Any], context: int, before: int | None = None) -> None:
@@ -213,15 +215,15 @@ class Definition:
         if info is None:
             return
         if info.generation == before:
-            converter().renew(flag, info, context)
+            converter_module().renew_type(flag, info, context)
             return
-        converter().replace_types(flag, context)
+        converter_module().release_old_types(flag, context)
         if info.context != self.pointer.context:
             return  # it is already another one
         if self._kind.member != "str":
-            converter().check_numbers(flag, self._kind.via)
+            converter_module().add_type_validator(flag, self._kind.via)
         elif before is None:
-            converter().check_text(flag)
+            converter_module().check_current_value(flag)
 
 
 def _generation_of(name: Any) -> int:
@@ -248,7 +250,7 @@ def _list_kind(about: str, seen: str, default: object, items: type | str | None)
             return LISTS[_INFERRED[items]]
         message = f"{about}: items {quote_value(items)}: expected bool, int, float or str"
         raise FlagTypeError(message)
-    kinds = {plain_type(item) or type(item) for item in lists.items_of(default) or ()} or {str}
+    kinds = {plain_class(item) or type(item) for item in lists.items_of(default) or ()} or {str}
     if kinds == {int, float}:
         kinds = {float}
     kind = kinds.pop()
@@ -274,7 +276,7 @@ def plain_kind(
     if items is not None and not known:
         return None
     values = lists.items_of(default)
-    if items is None and any(_is_enum(item) or plain_type(item) is None for item in values or ()):
+    if items is None and any(_is_enum(item) or plain_class(item) is None for item in values or ()):
         return None
     if items is not None or (type_name is None and values is not None):
         if type_name in (None, "string"):
@@ -285,17 +287,17 @@ def plain_kind(
         )
     if type_name:
         return None if default is None else BY_NAME[type_name]
-    inferred = None if _is_enum(default) else plain_type(default) or type(default)
+    inferred = None if _is_enum(default) else plain_class(default) or type(default)
     return BY_NAME[_INFERRED[inferred]] if inferred in _INFERRED else None
 
 
 def kind_of_meaning(meaning: Meaning) -> ValueType:
     """Return the type of flags with this meaning."""
     base = LISTS[meaning.item] if meaning.item and meaning.type is None else BY_NAME[meaning.native]
-    return base if meaning.type is None else typed(base, meaning.type)
+    return base if meaning.type is None else kind_with_type(base, meaning.type)
 
 
-def with_meaning(
+def add_type_attributes(
     meaning: Meaning, default: object, marks: tuple[bool, ...], texts: tuple[Any, ...]
 ) -> tuple[tuple[bool, ...], tuple[Any, ...]]:
     """Return the attributes with those that the type brings."""
@@ -353,7 +355,7 @@ def define_at(
             f"{about}: default {quote_value(default)}: expected bool, int, float, str or a list"
         )
     if via is not None:
-        kind = typed(kind, via)
+        kind = kind_with_type(kind, via)
     made = Definition(name, kind, sensitive=False)
     made.set_default(default)
     made.set_bound("min", min)

@@ -6,14 +6,14 @@ import enum
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import suggest_name
-from paddle_flags._core.types import INT, Unfit, choice_type, made
+from paddle_flags._core.types import INT, Unfit, choice_type, make_type
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
     from paddle_flags._core.types import Type
 
 
-def _other_texts(python: type[enum.Enum]) -> dict[str, Any]:
+def _alias_texts(python: type[enum.Enum]) -> dict[str, Any]:
     """Return what else stands for members: names of aliases, and values that only one has."""
     texts: dict[str, Any] = {}
     twice: set[str] = set()
@@ -34,12 +34,12 @@ def enum_type(python: type[enum.Enum], *, case_sensitive: bool = True) -> Type[A
     if not len(python):
         raise FlagTypeError(f"type {python.__name__}: expected an enumeration with members")
     if issubclass(python, enum.Flag):
-        return _bits_type(python, case_sensitive=case_sensitive)
+        return _flag_enum_type(python, case_sensitive=case_sensitive)
     names = {member.name: member for member in python}
-    return choice_type(python, names, _other_texts(python), case_sensitive=case_sensitive)
+    return choice_type(python, names, _alias_texts(python), case_sensitive=case_sensitive)
 
 
-def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
+def _flag_enum_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
     members = python.__members__
     folded = {} if case_sensitive else {name.casefold(): m for name, m in members.items()}
     # Those of one bit first, each once.
@@ -74,4 +74,4 @@ def _bits_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[Any]:
         return "|".join(names + ([str(left)] if left or not names else []))
 
     metavar = f"{python.__name__.upper()}|..."
-    return made(python, parse, text_of, metavar, f"names of {'|'.join(members)}, joined by |")
+    return make_type(python, parse, text_of, metavar, f"names of {'|'.join(members)}, joined by |")

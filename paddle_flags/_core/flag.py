@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.assign import assign, caller, origin_at
+from paddle_flags._core.assign import assign, caller_place, origin_at
 from paddle_flags._core.flag_definition import FlagDefinition
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scope import Scope
@@ -24,8 +24,8 @@ from paddle_flags._core.values import (
     FormerDefinitionError,
     decode_list,
     plain_value,
-    read_again,
-    type_in,
+    retry_if_redefined,
+    type_of,
 )
 from paddle_flags._fast import connect
 from paddle_flags._fast import make as _make
@@ -95,7 +95,7 @@ class Flag(FlagDefinition[T]):
         return self
 
     def __reduce__(self) -> tuple[Callable[[str, str], Flag[Any]], tuple[str, str]]:
-        return _unpickle, (self._name, _remedy(self))
+        return _unpickle, (self._name, _how_to_define(self))
 
     def __repr__(self) -> str:
         try:
@@ -131,7 +131,7 @@ class Flag(FlagDefinition[T]):
         """
         data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self.sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
-        origin, _place = origin_at(caller(1))  # which points at the place
+        origin, _place = origin_at(caller_place(1))  # which points at the place
         err = new_error()
         check_call(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
 
@@ -170,7 +170,7 @@ class Flag(FlagDefinition[T]):
         defined without a value that default again. Raises the same errors as an assignment
         to `value`; the default is then unchanged.
         """
-        assign([(self, value)], caller(1), source=lib.PD_SOURCE_DEFAULT)
+        assign([(self, value)], caller_place(1), source=lib.PD_SOURCE_DEFAULT)
 
     def override(self, value: T) -> Scope:
         """Set the flag for the duration of a `with` block or of a function call.
@@ -182,7 +182,7 @@ class Flag(FlagDefinition[T]):
 
         It is `override` of this package for one flag, and raises the same errors.
         """
-        return Scope([(self, value)], caller(1))
+        return Scope([(self, value)], caller_place(1))
 
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
@@ -247,10 +247,10 @@ class Flag(FlagDefinition[T]):
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
-        value, type_ = plain_value(entry), type_in(entry)
+        value, type_ = plain_value(entry), type_of(entry)
         if value is None or type_ is None:
             return value  # type: ignore[no-any-return]
-        return self._made(type_, value, sensitive=entry.sensitive)  # type: ignore[no-any-return]
+        return self._read_by_type(type_, value, sensitive=entry.sensitive)  # type: ignore[no-any-return]
 
     def _entry(self, index: int = 0) -> Any:
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
@@ -259,7 +259,7 @@ class Flag(FlagDefinition[T]):
         check_status(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
         return entry
 
-    def _facts(self) -> tuple[ValueType, bool]:
+    def _kind_and_sensitive(self) -> tuple[ValueType, bool]:
         """Return the type of the current definition, and whether it is sensitive."""
         return self._known or self._load_definition()[:2]
 
@@ -268,7 +268,7 @@ class Flag(FlagDefinition[T]):
         return self._load_definition()[2]
 
     def _load_definition(self) -> tuple[ValueType, bool, bool]:
-        info, kind = self._typed_info()
+        info, kind = self._info_and_type()
         scoped = info.scoped and not info.optional
         changed = self._know(info.generation, kind, kind.via, info.sensitive, scoped)
         return kind, bool(info.sensitive), changed
@@ -277,7 +277,7 @@ class Flag(FlagDefinition[T]):
 
     def _read(self) -> Any:
         """Return the value if C's part can't: it may be undefined, or another type by now."""
-        return read_again(self._read_once)
+        return retry_if_redefined(self._read_once)
 
     def _read_once(self) -> Any:
         from paddle_flags._core.retained_values import may_be_unchecked
@@ -295,7 +295,7 @@ class Flag(FlagDefinition[T]):
 
     def _native(self) -> Any:
         """Return the value as C holds it; None if the flag has none."""
-        return read_again(lambda: plain_value(self._entry()))
+        return retry_if_redefined(lambda: plain_value(self._entry()))
 
     def _decode(self, state: int, value: Any, type_: Type[Any] | None) -> Any:
         """Return the value that the Type makes of one in C, or the tuple of a list's text.
@@ -311,7 +311,7 @@ class Flag(FlagDefinition[T]):
                 raise
             return NotImplemented
 
-    def _made(self, type_: Type[Any], value: Any, *, sensitive: bool) -> Any:
+    def _read_by_type(self, type_: Type[Any], value: Any, *, sensitive: bool) -> Any:
         try:
             return type_.read(value)
         except Exception as error:
@@ -325,14 +325,14 @@ class Flag(FlagDefinition[T]):
         return to_text(lib.pd_source_name(self._info().source))
 
     def _assign(self, value: object) -> None:
-        assign([(self, value)], caller(1))
+        assign([(self, value)], caller_place(1))
 
     def _refused(self, value: object, err: int, errors: int) -> None:
         """Raise the error that C reports for a plain value, by addresses."""
         error = ffi.cast("pd_error *", err)
         if error.status != lib.PD_ERR_TYPE:
             raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
-        assign([(self, value)], caller(1))  # another type has come on another thread
+        assign([(self, value)], caller_place(1))  # another type has come on another thread
 
     def _drop(self) -> None:
         """Drop the value set at run time, as `unittest.mock.patch` does at its end.
@@ -378,7 +378,7 @@ def _unpickle(name: str, remedy: str) -> Flag[Any]:
         raise UndefinedFlagError(message + remedy) from error
 
 
-def _remedy(flag: Flag[Any]) -> str:
+def _how_to_define(flag: Flag[Any]) -> str:
     """Return how another process gets the flag; "" if that isn't known."""
     if not flag.defined:
         return ""

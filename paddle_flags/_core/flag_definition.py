@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import check_status, new_error, to_text
-from paddle_flags._core.values import from_c, kind_of, read_again, typed_kind_of
+from paddle_flags._core.values import from_c, kind_of, retry_if_redefined, typed_kind_of
 from paddle_flags._fast import FlagBase
 from paddle_flags._native import ffi, lib
 
@@ -58,25 +58,25 @@ class FlagDefinition(FlagBase[T]):
     @property
     def default(self) -> T:
         """The value that the flag has if no other is set."""
-        info, kind = self._typed_info()
+        info, kind = self._info_and_type()
         return None if info.optional else from_c(kind, info.default_value)  # type: ignore[return-value]
 
     @property
     def min(self) -> T | None:
         """The smallest value allowed; None if only the type limits it."""
-        info, kind = self._typed_info()
-        return bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
+        info, kind = self._info_and_type()
+        return read_bound(kind, info.min, kind.smallest)  # type: ignore[no-any-return]
 
     @property
     def max(self) -> T | None:
         """The largest value allowed; None if only the type limits it."""
-        info, kind = self._typed_info()
-        return bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
+        info, kind = self._info_and_type()
+        return read_bound(kind, info.max, kind.largest)  # type: ignore[no-any-return]
 
     @property
     def choices(self) -> tuple[str, ...] | None:
         """The only values allowed, as text; of a list, the only items. None: any value."""
-        return names_in(self._info().choices) or None
+        return split_names(self._info().choices) or None
 
     @property
     def help(self) -> str:
@@ -91,12 +91,12 @@ class FlagDefinition(FlagBase[T]):
     @property
     def aliases(self) -> tuple[str, ...]:
         """Other names, without the old ones."""
-        return names_in(self._info().aliases)
+        return split_names(self._info().aliases)
 
     @property
     def old_names(self) -> tuple[str, ...]:
         """Other names that are deprecated: using one warns, once."""
-        return names_in(self._info().old_names)
+        return split_names(self._info().old_names)
 
     @property
     def deprecated(self) -> str | None:
@@ -220,24 +220,24 @@ class FlagDefinition(FlagBase[T]):
         check_status(lib.pd_flag_get_info(self.handle, info, err), err)
         return info
 
-    def _typed_info(self) -> tuple[Any, ValueType]:
+    def _info_and_type(self) -> tuple[Any, ValueType]:
         def read() -> tuple[Any, ValueType]:
             info = self._info()
             return info, typed_kind_of(info)
 
-        return read_again(read)
+        return retry_if_redefined(read)
 
 
 _INFINITY = float("inf")
 
 
-def names_in(pointer: Any) -> tuple[str, ...]:
+def split_names(pointer: Any) -> tuple[str, ...]:
     """Return the names or choices of a definition, which | separates."""
     text = to_text(pointer)
     return tuple(text.split("|")) if text else ()
 
 
-def bound(kind: ValueType, value: Any, natural: int | None) -> Any:
+def read_bound(kind: ValueType, value: Any, natural: int | None) -> Any:
     """Return a bound of a definition; None if it is `natural`, that of the type."""
     if kind.python in (bool, str, tuple):
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from paddle_flags._fast import public as _public
+from paddle_flags._fast import hide_frames as _hide_frames
 from paddle_flags._fast import set_traceback_pruner
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -27,7 +27,7 @@ def hides_internal_frames(target: T) -> T:
     """
     if sys.flags.dev_mode:
         return target
-    hiding: Any = _hide_in_class(target) if isinstance(target, type) else _public(target)
+    hiding: Any = _hide_in_class(target) if isinstance(target, type) else _hide_frames(target)
     return hiding  # type: ignore[no-any-return]
 
 
@@ -36,9 +36,9 @@ def _hide_in_class(kind: Any) -> Any:
         if name.startswith("_") and not name.endswith("__"):
             continue
         if isinstance(member, _FUNCTION):
-            setattr(kind, name, _public(member))
+            setattr(kind, name, _hide_frames(member))
         elif isinstance(member, property):
-            setattr(kind, name, property(_public(member.fget)))
+            setattr(kind, name, property(_hide_frames(member.fget)))
     return kind
 
 
@@ -77,7 +77,7 @@ def frame_above(depth: int) -> FrameType:
         return native_frame()
 
 
-def without_ours(traceback: TracebackType | None) -> TracebackType | None:
+def without_internal_frames(traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback without our frames."""
     kept: list[TracebackType] = []
     each = traceback
@@ -91,14 +91,14 @@ def without_ours(traceback: TracebackType | None) -> TracebackType | None:
     return made
 
 
-def _prune(error: BaseException, traceback: TracebackType | None) -> TracebackType | None:
+def _prune_traceback(error: BaseException, traceback: TracebackType | None) -> TracebackType | None:
     """Return the traceback without our frames; also prune that of the cause."""
     # The cause has a traceback of its own, which Python prints as well.
     cause = error.__cause__
     if cause is not None:
-        cause.__traceback__ = without_ours(cause.__traceback__)
-    return without_ours(traceback)
+        cause.__traceback__ = without_internal_frames(cause.__traceback__)
+    return without_internal_frames(traceback)
 
 
 if not sys.flags.dev_mode:
-    set_traceback_pruner(_prune)
+    set_traceback_pruner(_prune_traceback)

@@ -17,7 +17,7 @@ from paddle_flags._core.values import (
     FormerDefinitionError,
     from_c,
     plain_value,
-    read_again,
+    retry_if_redefined,
     typed_kind_of,
 )
 from paddle_flags._native import ffi, lib
@@ -68,7 +68,7 @@ def _value_of(entry: Any) -> Any:
         return plain_value(entry)
 
 
-def _entries(handle: Any) -> Iterator[Any]:
+def _iter_entries(handle: Any) -> Iterator[Any]:
     """Yield the values of a `pd_flag *`, each in the same `pd_flag_entry *`."""
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()
@@ -83,12 +83,12 @@ def _entries(handle: Any) -> Iterator[Any]:
 
 def history_of(handle: Any) -> list[FlagEntry]:
     """Return the values of a `pd_flag *`."""
-    return read_again(lambda: _history_of(handle))
+    return retry_if_redefined(lambda: _read_history(handle))
 
 
-def _history_of(handle: Any) -> list[FlagEntry]:
+def _read_history(handle: Any) -> list[FlagEntry]:
     found: list[FlagEntry] = []
-    for entry in _entries(handle):
+    for entry in _iter_entries(handle):
         source = to_text(lib.pd_source_name(entry.origin.source))
         value = REDACTED if entry.sensitive else _value_of(entry)
         found.append(FlagEntry(value, source, describe_origin(entry.origin), bool(entry.replaced)))
@@ -102,7 +102,7 @@ def flagfiles_of_line() -> list[str]:
     handle = lib.pd_flag_next(ffi.NULL)
     while handle != ffi.NULL:
         with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
-            for entry in _entries(handle):
+            for entry in _iter_entries(handle):
                 origin = entry.origin
                 if origin.source == lib.PD_SOURCE_ARGV and origin.place and origin.line:
                     found[to_text(origin.place)] = None
@@ -110,7 +110,7 @@ def flagfiles_of_line() -> list[str]:
     return list(found)
 
 
-def began_unset(handle: Any) -> bool:
+def is_default_unset(handle: Any) -> bool:
     """Return whether the default in the definition of a `pd_flag *` stands for no value."""
     # The default of the definition is always the last.
-    return bool([entry.unset for entry in _entries(handle)][-1])
+    return bool([entry.unset for entry in _iter_entries(handle)][-1])

@@ -22,7 +22,14 @@ from paddle_flags._core.status import (
     store_failure,
 )
 from paddle_flags._core.unraisable import report_unraisable
-from paddle_flags._fast import after_fork, drop_hook, has_ended, is_setting, new_hook, open_gate
+from paddle_flags._fast import (
+    drop_hook,
+    has_ended,
+    is_assigning,
+    new_hook,
+    open_gate,
+    reset_gates_in_child,
+)
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -65,9 +72,9 @@ class Hook:
         self._flags = flags  # their addresses; empty for all flags
         self.module = hook_list.calling_module()
         if add is not None:
-            self._begin(add)
+            self._register(add)
 
-    def _begin(self, add: Callable[[], int]) -> None:
+    def _register(self, add: Callable[[], int]) -> None:
         """Call a function that adds the hook and returns its number."""
         self._number = add()
         _ours[self._number] = self, add
@@ -122,7 +129,7 @@ def active_hooks() -> _Ours:
     return dict(_ours)
 
 
-def hooks_on(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
+def hooks_of_flags(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
     """Return those of the hooks that are about one of the flags."""
     addresses = {flag._address for flag in flags}
     return {
@@ -132,7 +139,7 @@ def hooks_on(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
     }
 
 
-def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
+def remove_new_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
     """Remove the hooks that were added since, unless `keeps(module)`."""
     old = {hook for hook, _ in before.values()}
     for hook, _ in active_hooks().values():
@@ -140,12 +147,12 @@ def remove_new(before: _Ours, keeps: Callable[[str], bool]) -> None:
             hook.remove()
 
 
-def add_removed(before: _Ours, drops: Callable[[str], bool]) -> None:
+def add_removed_hooks(before: _Ours, drops: Callable[[str], bool]) -> None:
     """Add the hooks again that were removed since, unless `drops(module)`."""
     for hook, add in before.values():
         if not (hook._number or drops(hook.module)):
             with suppress(FlagError, ReferenceError):  # its flag or weak callback may be gone
-                hook._begin(add)
+                hook._register(add)
 
 
 def forget_hooks(numbers: Iterable[int]) -> None:
@@ -156,7 +163,7 @@ def forget_hooks(numbers: Iterable[int]) -> None:
             found[0]._forget()
 
 
-def _add(
+def _add_hook(
     call: Callable[[int, bool], bytes | None], add: Callable[..., int], *arguments: Any
 ) -> int:
     """Add the hook by a function of C; return its number.
@@ -196,12 +203,12 @@ class _Validator:
 
     def answer(self, entries: int, native: bool) -> bytes | None:  # from C
         """Return None to accept the values, or why they are rejected."""
-        text = self._why_not(ffi.cast("pd_flag_entry **", entries), native=native)
+        text = self._find_rejection(ffi.cast("pd_flag_entry **", entries), native=native)
         if native:
-            _report_left(self)
+            _report_leftover_error(self)
         return None if text is None else text.replace("\0", " ").encode("utf-8", "replace")
 
-    def _why_not(self, entries: Any, *, native: bool) -> str | None:
+    def _find_rejection(self, entries: Any, *, native: bool) -> str | None:
         store_failure(None)
         try:
             values = [
@@ -210,19 +217,19 @@ class _Validator:
             accepted = self._function(*values)
         except ValueError as error:
             text = str(error) or self._message
-            return self._report_failure(self._named(text), error, native=native)
+            return self._report_failure(self._with_validator_name(text), error, native=native)
         except BaseException as error:  # raised again where C was called
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             text = f"its validator {self._name()} failed: {failure}"
             return self._report_failure(text, error, native=native)
-        what = _no_answer(accepted)
+        what = _describe_no_answer(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
         return self._describe_rejection(accepted, native=native)
 
     def _describe_rejection(self, accepted: object, *, native: bool) -> str | None:
         try:
-            return None if accepted else self._named(self._message)
+            return None if accepted else self._with_validator_name(self._message)
         except BaseException as error:  # raised again where C was called
             kind = type(accepted).__name__
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
@@ -233,7 +240,7 @@ class _Validator:
     def _name(self) -> str:
         return name_of(self._function)
 
-    def _named(self, text: str) -> str:
+    def _with_validator_name(self, text: str) -> str:
         """Name the validator where the reason, or a single flag, doesn't lead to it."""
         if not text:
             return f"rejected by the validator {self._name()}"
@@ -243,12 +250,12 @@ class _Validator:
         """Return the text, unless a sensitive value may be in it."""
         secret = any(flag.sensitive for flag in self._flags)
         if not secret or not isinstance(error, Exception):
-            self._pass_on(error, native=native)
-        return self._named(self._message) if secret else text
+            self._store_or_report(error, native=native)
+        return self._with_validator_name(self._message) if secret else text
 
-    def _pass_on(self, error: BaseException, *, native: bool) -> None:
+    def _store_or_report(self, error: BaseException, *, native: bool) -> None:
         """Leave the exception for the call that sets the flag, or report it if there is none."""
-        if reaches_a_call(native=native):
+        if is_within_our_call(native=native):
             store_failure(error)
         elif not isinstance(error, ValueError):  # that is how validators reject a value
             self.report(error)
@@ -275,7 +282,7 @@ def name_of(function: object) -> str:
     return str(name).rpartition("<locals>.")[2] or quote_value(function)
 
 
-def _marks_of(function: object) -> int:
+def _code_flags_of(function: object) -> int:
     """Return the flags of the code that a call would run; 0 if there is none in Python."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -289,24 +296,24 @@ def _check_callable(function: object) -> None:
     if not callable(function):
         message = f"{quote_value(function)}: expected a function, not {type(function).__name__}"
         raise FlagTypeError(message)
-    marks = _marks_of(function)
+    marks = _code_flags_of(function)
     if marks & (_GENERATOR | _COROUTINE):
         what = "a generator" if marks & _GENERATOR else "an async one, which nothing would await"
         raise FlagTypeError(f"{name_of(function)}: expected a plain function, not {what}")
 
 
-def _no_answer(result: object) -> str:
+def _describe_no_answer(result: object) -> str:
     """Return what a validator returned instead of an answer, or "". Ends what would run later."""
     if result is None:
         return "None"
     kind = type(result)
     if not hasattr(kind, "__await__") and not hasattr(kind, "send") and not hasattr(kind, "asend"):
         return ""
-    _close(result)
+    _close_coroutine(result)
     return f"a value of type {kind.__name__}"
 
 
-def _close(result: Any) -> None:
+def _close_coroutine(result: Any) -> None:
     """Close a coroutine, so that Python doesn't warn that it was never awaited."""
     if hasattr(result, "close"):
         result.close()
@@ -315,12 +322,12 @@ def _close(result: Any) -> None:
 def _check_result(result: object, callback: object, name: str) -> None:
     """Raise FlagTypeError for a coroutine; a task would be running already."""
     if hasattr(result, "cr_frame"):
-        _close(result)
+        _close_coroutine(result)
         what = "returned a coroutine, which nothing awaits"
         raise FlagTypeError(f"the watcher {name_of(callback)} of {name!r} {what}")
 
 
-def handles(flags: Sequence[Flag[Any]]) -> Any:
+def handle_array(flags: Sequence[Flag[Any]]) -> Any:
     """Return the array of `pd_flag *` that functions of C take."""
     return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
 
@@ -345,8 +352,8 @@ def add_validator(
         what = f"message: {quote_value(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message, read)
-    wanted = handles(flags), len(flags), _VALIDATE
-    add = functools.partial(_add, made.answer, lib.pd_validator_add, *wanted)
+    wanted = handle_array(flags), len(flags), _VALIDATE
+    add = functools.partial(_add_hook, made.answer, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags), function)
     try:
         retained_values.check_retained_values(flags)
@@ -382,19 +389,19 @@ class _Watcher:
             name = flag.name
             _check_result(callback(flag), callback, name)
         except BaseException as error:  # the change has happened
-            if not isinstance(error, Exception) and reaches_a_call(native=native):
+            if not isinstance(error, Exception) and is_within_our_call(native=native):
                 store_failure(error)
             else:
                 self.report(error, name)
         if native:
-            _report_left(self)
+            _report_leftover_error(self)
 
     def report(self, error: BaseException, name: str = "") -> None:
         of = f"flag {name!r}" if name else "a flag"
         report_unraisable(error, f"Exception ignored in a watcher of {of}", self._get())
 
 
-def _reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
+def _make_reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
     """Return a function that returns the callback; a weak one removes the hook when it goes."""
 
     def gone(_: object) -> None:
@@ -433,21 +440,21 @@ def add_watcher(
     check_bool("weak", weak)
     about = (int(ffi.cast("uintptr_t", handle)),) if handle else ()
     hook = Hook(None, about, None if weak else callback)
-    made = _Watcher(_reference(callback, hook, weak=weak), flag_of)
+    made = _Watcher(_make_reference(callback, hook, weak=weak), flag_of)
 
     def add() -> int:
         if made.is_gone():
             raise ReferenceError
-        return _add(made.answer, lib.pd_watcher_add, handle, _WATCH)
+        return _add_hook(made.answer, lib.pd_watcher_add, handle, _WATCH)
 
-    hook._begin(add)
+    hook._register(add)
     return hook
 
 
 # ---- Calls from C ----
 
 
-def reaches_a_call(*, native: bool) -> bool:
+def is_within_our_call(*, native: bool) -> bool:
     """Return whether a function of this package made the change, and can raise an exception.
 
     If not, the change was made by native code: on a native thread, or on a thread of Python
@@ -461,21 +468,21 @@ def reaches_a_call(*, native: bool) -> bool:
     if frame.f_back is None:  # of an interpreter whose frames Python doesn't know here
         return True
     name = str(frame.f_back.f_globals.get("__name__"))
-    return name == "paddle_flags" or name.startswith("paddle_flags.") or is_setting()
+    return name == "paddle_flags" or name.startswith("paddle_flags.") or is_assigning()
 
 
 CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
 """The code that C calls for hooks."""
 
 
-def _report_left(hook: _Validator | _Watcher) -> None:
+def _report_leftover_error(hook: _Validator | _Watcher) -> None:
     """Report what is left of a hook that no call of this package has called."""
     error = pop_callback_error()
     if error is not None:
         hook.report(error)
 
 
-def _end() -> None:
+def _remove_all_hooks() -> None:
     """Remove all hooks of an interpreter that ends: native code may still set flags."""
     if not has_ended():
         for number in list(_ours):
@@ -487,8 +494,8 @@ _VALIDATE, _WATCH, CONVERT, _CALL_WITH_TEXT, _RELEASE = map(
     ("pd_validator", "pd_watcher", "pd_converter", "uintptr_t", "void (*)(void *)"),
     open_gate(sys.version_info >= (3, 12), held),
 )
-atexit.register(_end)
+atexit.register(_remove_all_hooks)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=after_fork)
+    os.register_at_fork(after_in_child=reset_gates_in_child)

@@ -33,7 +33,7 @@ _RANKS = {
 _causes: dict[str, str] = {}
 
 
-def _cause(flag: Flag[Any]) -> str:
+def _source_of_cause(flag: Flag[Any]) -> str:
     """Return the source of the flag that implies; of one that is implied, that of the first."""
     entry = flag.history[0]
     place = entry.place or ""
@@ -57,12 +57,12 @@ class _ImpliedOverride(override):
         # The place is shown in messages, so a secret must not be in it.
         value = "" if flag.sensitive else f"={flag.text}"
         self._where = f"implied by --{flag.name}{value}", 0
-        self._cause = _causes[self._where[0]] = _cause(flag)
+        self._cause = _causes[self._where[0]] = _source_of_cause(flag)
 
-    def _wanted(self) -> list[Assignment]:
+    def _resolve_assignments(self) -> list[Assignment]:
         return [
             (flag, value)
-            for flag, value in super()._wanted()
+            for flag, value in super()._resolve_assignments()
             if not isinstance(flag, Flag) or not _is_explicit(flag, self._cause)
         ]
 
@@ -77,14 +77,14 @@ class _Implied:
         self._hook: Hook | None = None
         self._lock = threading.Lock()  # of _override alone: never held while flags are set
 
-    def follow(self, flag: Flag[Any]) -> None:
+    def update_override(self, flag: Flag[Any]) -> None:
         """Begin or end the override, even if other threads set the flag meanwhile."""
         while True:
             old = self._override
             if self._is_due(flag) == (old is not None):
                 return
             if old is not None:
-                if self._swap(old, None):
+                if self._swap_override(old, None):
                     old.__exit__(None, None, None)
                 continue
             new = _ImpliedOverride(self.sets, flag)
@@ -94,24 +94,24 @@ class _Implied:
                 why = "; ".join(str(each) for each in error.errors)
                 queue_warning(UserWarning(f"{why}; the implied values are not set"))
                 return
-            if not self._swap(None, new):
+            if not self._swap_override(None, new):
                 new.__exit__(None, None, None)
 
     def begin(self, flag: Flag[Any]) -> None:
-        self._hook = flag.watch(self.follow)
-        self.follow(flag)
+        self._hook = flag.watch(self.update_override)
+        self.update_override(flag)
 
     def end(self) -> None:
         if self._hook:
             self._hook.remove()
         old = self._override
-        if old is not None and self._swap(old, None):
+        if old is not None and self._swap_override(old, None):
             old.__exit__(None, None, None)
 
     def _is_due(self, flag: Flag[Any]) -> bool:
         return bool(flag.defined and flag.value == self.value)
 
-    def _swap(self, old: override | None, new: override | None) -> bool:
+    def _swap_override(self, old: override | None, new: override | None) -> bool:
         with self._lock:
             if self._override is not old:
                 return False
@@ -119,7 +119,7 @@ class _Implied:
             return True
 
 
-def forget(name: str) -> None:
+def end_implications(name: str) -> None:
     """End what a flag implies that is undefined or defined again."""
     for made in _made.pop(name, ()):
         made.end()

@@ -24,7 +24,7 @@ class _Module:
         return self._name, name
 
 
-def _note_import(name: str, *_: object) -> _Module:
+def _placeholder_import(name: str, *_: object) -> _Module:
     return _Module(name)
 
 
@@ -40,7 +40,7 @@ def find_names(listing: str, path: Iterable[str]) -> dict[str, tuple[str, str]]:
     if loader is None:
         raise ImportError(f"{listing}: can't be read; is {', '.join(path)} complete?", name=listing)
     names: dict[str, tuple[str, str]] = {}
-    builtins = {"__import__": _note_import}
+    builtins = {"__import__": _placeholder_import}
     exec(loader.get_code(listing), {"__builtins__": builtins}, names)  # noqa: S102 - our own code
     return {name: place for name, place in names.items() if isinstance(place, tuple)}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.containers import FrozenDict
 from paddle_flags._core.lists import items_of
-from paddle_flags._core.types import Type, Unfit, made
+from paddle_flags._core.types import Type, Unfit, make_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ def nested_type(make: Make, metavar: str) -> Type[Any]:
 
     def parse(text: str) -> Any:
         try:
-            found = json.loads(text, object_pairs_hook=_unique)
+            found = json.loads(text, object_pairs_hook=_dict_of_unique_keys)
         except ValueError as error:
             raise Unfit(f"expected {expected}: {error}") from None
         return make(found)
@@ -29,12 +29,12 @@ def nested_type(make: Make, metavar: str) -> Type[Any]:
     def text_of(value: Any) -> str:
         return json.dumps(make(value), ensure_ascii=False)
 
-    type_ = made(None, parse, text_of, "JSON", expected)
+    type_ = make_type(None, parse, text_of, "JSON", expected)
     type_.python = (list, tuple, dict)
     return type_
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _dict_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     # json.loads would silently let the last of equal keys win.
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -49,7 +49,10 @@ def list_maker(item: Make) -> Make:
         items = items_of(value)
         if items is None:
             raise Unfit(f"expected a list, not {type(value).__name__}")
-        return tuple(_at(f"item {number}", item, each) for number, each in enumerate(items, 1))
+        return tuple(
+            _make_with_location(f"item {number}", item, each)
+            for number, each in enumerate(items, 1)
+        )
 
     return make
 
@@ -60,7 +63,9 @@ def dict_maker(value: Make) -> Make:
     def make(found: Any) -> Any:
         if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
             raise Unfit(f"expected a dict with keys of text, not {type(found).__name__}")
-        return FrozenDict((key, _at(key, value, each)) for key, each in found.items())
+        return FrozenDict(
+            (key, _make_with_location(key, value, each)) for key, each in found.items()
+        )
 
     return make
 
@@ -80,7 +85,7 @@ def scalar_maker(kind: Type[Any]) -> Make:
     return make
 
 
-def _at(where: str, make: Make, value: Any) -> Any:
+def _make_with_location(where: str, make: Make, value: Any) -> Any:
     try:
         return make(value)
     except Unfit as error:

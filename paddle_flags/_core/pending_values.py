@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.lists import encode
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.status import check_call, new_error, to_bytes, to_text
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def drop_pending(name: str) -> None:
     made.name, made.help, made.default_value.str = text, empty, empty
     # C drops a pending value only for a definition that takes it, so one is made and undone.
     handle = ffi.new("pd_flag **")
-    call_holding(lib.pd_flag_register, made, handle, ffi.NULL)
+    call_holding_environment(lib.pd_flag_register, made, handle, ffi.NULL)
     if handle[0]:
         lib.pd_flag_reset(handle[0], ffi.NULL)
         lib.pd_flag_unregister(handle[0], ffi.NULL)
@@ -46,14 +46,14 @@ unquoted: set[Location] = set()
 """Values that wait and that a file wrote as a bool, or otherwise than their text, as 1_000."""
 
 
-def join_tables(names: Iterable[str], type_: Any) -> list[str]:
+def join_pending_tables(names: Iterable[str], type_: Any) -> list[str]:
     """Make one value of a table in a file whose keys wait as flags: a flag takes it whole.
 
     `type_` is that of the dict. Return why values are refused, with their names.
     """
     refused: list[str] = []
     for name in names:
-        table = _remove_table(normalize_name(name) + ".")
+        table = _remove_pending_table(normalize_name(name) + ".")
         if not table:
             continue
         bad = [] if type_.value.is_number else [key for key, info in table if _is_unquoted(info)]
@@ -74,7 +74,7 @@ def _is_unquoted(info: Any) -> bool:
     return (to_text(info.name), place, origin.line, origin.column) in unquoted
 
 
-def _remove_table(start: str) -> list[tuple[str, Any]]:
+def _remove_pending_table(start: str) -> list[tuple[str, Any]]:
     """Remove the values of files that wait for names with this start.
 
     Return those of the last file, with the rest of their names.
@@ -87,7 +87,7 @@ def _remove_table(start: str) -> list[tuple[str, Any]]:
             every.setdefault(name, []).append(info)
     for name in every:
         drop_pending(name)
-    last = _last_place(every.values())
+    last = _last_file(every.values())
     table = [
         (name[len(start) :], info)
         for name, found in every.items()
@@ -97,7 +97,7 @@ def _remove_table(start: str) -> list[tuple[str, Any]]:
     return sorted(table, key=lambda one: (one[1].origin.line, one[1].origin.column))
 
 
-def _last_place(every: Iterable[list[Any]]) -> Any:
+def _last_file(every: Iterable[list[Any]]) -> Any:
     """Return the file that was read last: values of one name are in the order of arrival."""
     # Nothing says in which order files were read; values of one name do for their files.
     places = [[info.origin.place for info in found] for found in every]

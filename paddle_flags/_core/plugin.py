@@ -19,7 +19,7 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import load, unload
+from paddle_flags._fast import load_module, unload_module
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import (
     FlagArgumentError,
@@ -101,15 +101,15 @@ class Plugin:
         if not self._loaded:
             raise FlagArgumentError(f"{self._path}: is already unloaded")
         err = new_error()
-        check_status(unload(_address(self._handle), _address(err)), err)
+        check_status(unload_module(_address(self._handle), _address(err)), err)
         self._loaded = False
         # Asked before hooks run below, which may load the library again.
-        has_left = not _info(self._handle).present
+        has_left = not _module_info(self._handle).present
         raise_deferred(has_left)
         return has_left
 
 
-def _info(handle: Any) -> Any:
+def _module_info(handle: Any) -> Any:
     info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
     err = new_error()
     check_status(lib.pd_module_get_info(handle, info, err), err)
@@ -122,7 +122,7 @@ def _address(pointer: Any) -> int:
 
 def _plugin_of(handle: Any) -> Plugin:
     plugin = object.__new__(Plugin)
-    info = _info(handle)
+    info = _module_info(handle)
     plugin._handle = handle
     plugin._path = to_text(info.path)
     plugin._namespace = to_text(info.name_space)
@@ -149,21 +149,21 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
 
     Any thread may call this. Constructors of the library run with the GIL held.
     """
-    return load_named(path, namespace, 'load_plugin({path!r}, namespace="{namespace}")')
+    return load_with_remedy(path, namespace, 'load_plugin({path!r}, namespace="{namespace}")')
 
 
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
-def plugin_parts(plugin: str) -> tuple[str, str]:
+def split_plugin(plugin: str) -> tuple[str, str]:
     """Return namespace and path of FILE or NAMESPACE=FILE."""
     # A file whose own name has an = is that file.
     parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
     return (parts[1], parts[2]) if parts else ("", plugin)
 
 
-def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:
+def load_with_remedy(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:
     """Load a library; errors write a call with a namespace in the form of `remedy`."""
     try:
         file = os.fsencode(path)
@@ -178,7 +178,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     err = new_error()
     errors = ErrorList()
     name_space = to_argument("namespace", namespace)
-    status = load(file, name_space, *map(_address, (errors.pointer, handle, err)))
+    status = load_module(file, name_space, *map(_address, (errors.pointer, handle, err)))
     # A rejected value leaves the library loaded: then there are both a plugin and an error.
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
@@ -186,7 +186,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
         return plugin
     if plugin is None:
         refusal = errors.gather(err)
-        _name_folder(refusal, file)
+        _add_searched_folder(refusal, file)
         if not namespace:
             _suggest_namespace(refusal, os.fspath(path), remedy)
         raise refusal
@@ -196,7 +196,7 @@ def load_named(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plu
     raise refused
 
 
-def _name_folder(refusal: FlagError, file: bytes) -> None:
+def _add_searched_folder(refusal: FlagError, file: bytes) -> None:
     """Add to the error about a file that isn't there in which folder it was looked for."""
     if refusal.status == "PD_ERR_LOAD" and not os.path.isabs(file) and not os.path.lexists(file):
         folder = quote_value(os.path.dirname(os.path.abspath(os.fsdecode(file))))
@@ -211,7 +211,7 @@ def _name_folder(refusal: FlagError, file: bytes) -> None:
 def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
     """Add to the first conflict how the library can be loaded all the same."""
     conflicts = [each for each in refusal.errors if each.status == "PD_ERR_CONFLICT"]
-    namespace = _free_namespace(path)
+    namespace = _find_free_namespace(path)
     if not conflicts or not namespace or _is_loaded(path):
         return
     call = remedy.format(path=path, namespace=namespace)
@@ -219,7 +219,7 @@ def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
     refusal.args = ("\n".join(map(str, refusal.errors)),)
 
 
-def _free_namespace(path: str) -> str:
+def _find_free_namespace(path: str) -> str:
     """Return a namespace for the flags of a library, made of its name; "" if there is none."""
     stem = os.path.basename(os.fsdecode(path)).partition(".")[0].removeprefix("lib")
     namespace = "".join(c if c.isascii() and c.isalnum() else "_" for c in stem)
@@ -235,7 +235,7 @@ def _is_loaded(path: str) -> bool:
     handle = lib.pd_module_next(ffi.NULL)
     while handle:
         with suppress(OSError):
-            info = _info(handle)
+            info = _module_info(handle)
             if info.present and os.path.samefile(to_text(info.path), path):
                 return True
         handle = lib.pd_module_next(handle)

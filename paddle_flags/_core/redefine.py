@@ -12,9 +12,9 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
-from paddle_flags._core.shared_flags import shared_with
+from paddle_flags._core.shared_flags import library_title_of
 from paddle_flags._core.status import check_status, new_error, quote_value, raise_deferred, to_text
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
 
@@ -28,7 +28,7 @@ def _module_of(flag: Flag[Any]) -> str:
     return "__main__" if flag.module == flag.file else flag.module
 
 
-def _runs_again(flag: Flag[Any], frame: FrameType) -> bool:
+def _is_code_rerun(flag: Flag[Any], frame: FrameType) -> bool:
     """Return whether the module that defined the flag defines it in another run of its code.
 
     That is a module that is reloaded, and any code of an interactive session: each line of a
@@ -45,7 +45,7 @@ def _runs_again(flag: Flag[Any], frame: FrameType) -> bool:
     return again and own and code.co_name == "<module>"
 
 
-def _found(pointer: Any) -> Flag[Any] | None:
+def _find_defined(pointer: Any) -> Flag[Any] | None:
     """Return the flag that has the name of a `pd_flag_def *`, not as an alias."""
     handle = ffi.new("pd_flag **")
     if lib.pd_flag_find(pointer.name, handle, ffi.NULL) != lib.PD_OK:
@@ -54,13 +54,13 @@ def _found(pointer: Any) -> Flag[Any] | None:
     return flag if normalize_name(flag.name) == normalize_name(name) else None
 
 
-def is_shared(pointer: Any) -> bool:
+def is_shared_with_library(pointer: Any) -> bool:
     """Return whether a native library has the flag of a `pd_flag_def *`, too.
 
     Another definition would take it away from the library, which would keep a value of its own.
     """
-    flag = _found(pointer)
-    return flag is not None and shared_with(flag.name) not in ("", "absl-py")
+    flag = _find_defined(pointer)
+    return flag is not None and library_title_of(flag.name) not in ("", "absl-py")
 
 
 def redefine(
@@ -76,9 +76,9 @@ def redefine(
     Sets the `pd_flag **`, and calls `take` with the flag once it has the definition. Return
     None if nobody asked for that and the code of `frame` isn't that of the flag.
     """
-    old = _found(pointer)
-    again = old is not None and _runs_again(old, frame)
-    if (not asked and not again) or is_shared(pointer):
+    old = _find_defined(pointer)
+    again = old is not None and _is_code_rerun(old, frame)
+    if (not asked and not again) or is_shared_with_library(pointer):
         return None
     # The code of the module adds its hooks again; those of other modules stay.
     hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
@@ -90,13 +90,15 @@ def redefine(
     handle[0] = ffi.NULL
     err = new_error()
     with retained_values.allow_unchecked_value(to_text(pointer.name)):
-        status = call_holding(lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err)
+        status = call_holding_environment(
+            lib.pd_flag_replace, pointer, hooks, len(hooks), handle, err
+        )
         if not handle[0]:
             check_status(status, err)
         flag = flag_of(handle[0])
         # Weak: once the code is gone, that run of it is over.
         flag._code = ref(frame.f_code)
-        _forget(flag, hooks)
+        _forget_dependents(flag, hooks)
         # Its validators are added only after this.
         retained_values.note_retained_value(flag)
         take(flag)
@@ -106,20 +108,20 @@ def redefine(
     return flag
 
 
-def explain(error: FlagError, pointer: Any) -> FlagError:
+def explain_conflict(error: FlagError, pointer: Any) -> FlagError:
     """Return the error of a definition whose name is taken; say how to take it, if that works."""
-    old = _found(pointer)
-    if old is not None and is_shared(pointer):
-        library = shared_with(old.name)
+    old = _find_defined(pointer)
+    if old is not None and is_shared_with_library(pointer):
+        library = library_title_of(old.name)
         error.args = (f"{error}; {library} has this flag, too: choose another name",)
     elif old is not None and not old._info().owner:
         error.args = (f"{error}; to define it again, pass replace=True",)
     return error
 
 
-def _forget(flag: Flag[Any], hooks: list[int]) -> None:
+def _forget_dependents(flag: Flag[Any], hooks: list[int]) -> None:
     forget_hooks(hooks)
-    implied.forget(flag.name)
+    implied.end_implications(flag.name)
 
 
 @hides_internal_frames
@@ -142,18 +144,18 @@ def undefine(flag: Flag[Any] | str) -> None:
     known = flag if isinstance(flag, Flag) else find(flag)
     saved_definitions.save_definition(known)
     err = new_error()
-    check_status(withdraw(known, err), err)
+    check_status(unregister_flag(known, err), err)
     retained_values.note_retained_value(known)
     raise_deferred()
 
 
-def withdraw(flag: Flag[Any], err: Any) -> int:
+def unregister_flag(flag: Flag[Any], err: Any) -> int:
     """Undefine a flag for `undefine` and others; return the status."""
     hooks = hook_list.hooks_of(flag)
     status: int = lib.pd_flag_unregister(flag.handle, err)
     if status != lib.PD_OK:
         return status
     flag._code = None
-    _forget(flag, hooks)
+    _forget_dependents(flag, hooks)
     saved_definitions.notify_removed(flag)
     return status

@@ -9,7 +9,7 @@ from _collections_abc import (
 )  # as collections.abc, without what that imports
 
 from paddle_flags._core import flag_finders
-from paddle_flags._core.assign import assign, caller
+from paddle_flags._core.assign import assign, caller_place
 from paddle_flags._core.flag import Flag, find_flag, flag_of
 from paddle_flags._core.frames import (
     frame_above,
@@ -206,7 +206,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
 
         Raises the exception of the first value that is refused; its `errors` has all.
         """
-        assign_values(named_values(values, named), caller(1))
+        assign_values(merge_named_values(values, named), caller_place(1))
 
 
 # ---- what RegistryBase leaves to Python ----
@@ -235,7 +235,7 @@ def _refuse_patch_dict(caller: FrameType) -> None:
 def _set_attribute(name: str, value: object) -> None:
     if hasattr(Registry, name):
         raise FlagNameError(f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ...")
-    assign([(find(name), value)], caller(1))
+    assign([(find(name), value)], caller_place(1))
 
 
 def _drop_attribute(name: str) -> None:
@@ -256,7 +256,7 @@ def _contains(name: object) -> bool:
     )
 
 
-def named_values(values: Values | None, named: dict[str, object]) -> Values:
+def merge_named_values(values: Values | None, named: dict[str, object]) -> Values:
     if values is None:
         return named
     if isinstance(values, Mapping):
@@ -272,10 +272,10 @@ def assign_values(
 
     `source` is the ``PD_SOURCE_...`` that the values have.
     """
-    assign(by_flag(values), where, source)
+    assign(to_assignments(values), where, source)
 
 
-def by_flag(values: Values) -> list[Assignment]:
+def to_assignments(values: Values) -> list[Assignment]:
     return [(_find_or_error(key), value) for key, value in values.items()]
 
 
@@ -343,7 +343,7 @@ def get(name: Flag[Any] | str) -> Any:
 @hides_internal_frames
 def set(name: Flag[Any] | str, value: Value) -> None:
     """Set a flag, as `FLAGS.<name> = value` does, and raise the same errors."""
-    assign([(_flag_named(name), value)], caller(1))
+    assign([(_flag_named(name), value)], caller_place(1))
 
 
 @hides_internal_frames
@@ -369,8 +369,8 @@ class override(Scope):
     """
 
     def __init__(self, values: Values | None = None, /, **named: object) -> None:
-        self._values = named_values(values, named)
-        super().__init__([], caller(1))
+        self._values = merge_named_values(values, named)
+        super().__init__([], caller_place(1))
 
-    def _wanted(self) -> list[Assignment]:
-        return by_flag(self._values)
+    def _resolve_assignments(self) -> list[Assignment]:
+        return to_assignments(self._values)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from paddle_flags._core.values import contexts_of_flags, kind_of
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class DefinitionListener:
 _listeners: WeakSet[DefinitionListener] = WeakSet()
 
 
-def _converter() -> Any:
+def _converter_module() -> Any:
     from paddle_flags._core import converter
 
     return converter
@@ -74,7 +74,7 @@ def _converter() -> Any:
 def notify_removed(flag: Flag[Any]) -> None:
     """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
-        _converter().replace_types(flag)
+        _converter_module().release_old_types(flag)
     for each in list(_listeners):
         each.on_removed(flag)
 
@@ -92,7 +92,7 @@ class SavedDefinition:
     """The definition that a flag has now, and its type of Python."""
 
     def __init__(self, flag: Flag[Any]) -> None:
-        info, kind = flag._typed_info()
+        info, kind = flag._info_and_type()
         self._kept: list[Any] = []
         self._name = flag.name
         self._sensitive = bool(info.sensitive)
@@ -105,19 +105,19 @@ class SavedDefinition:
             if not isinstance(value, ffi.CData):
                 setattr(self._definition, field, value)
             elif value and (ffi.string(value) or field in ("name", "help")):
-                setattr(self._definition, field, self._copy(value))
+                setattr(self._definition, field, self._copy_text(value))
         for field in _VALUES:
             setattr(self._definition, field, getattr(info, field))
         # The text belongs to the definition, which is about to be removed.
         if info.type == lib.PD_TYPE_string:
-            self._definition.default_value.str = self._copy(info.default_value.str)
+            self._definition.default_value.str = self._copy_text(info.default_value.str)
 
-    def _copy(self, text: Any) -> Any:
+    def _copy_text(self, text: Any) -> Any:
         made = ffi.new("char[]", ffi.string(text))
         self._kept.append(made)
         return made
 
-    def is_of(self, flag: Flag[Any]) -> bool:
+    def is_definition_of(self, flag: Flag[Any]) -> bool:
         """Return whether the flag has this definition; its code may have run again."""
         return flag.defined and SavedDefinition(flag).facts() == self.facts()
 
@@ -134,20 +134,22 @@ class SavedDefinition:
 
     def restore(self, flag: Flag[Any]) -> None:
         """Define the flag again, in place of what it is now, if no other flag has its names."""
-        converter = _converter()
+        converter = _converter_module()
         context = 0
         if self._type is not None:
-            context = converter.begin(
+            context = converter.attach_type(
                 self._definition, self._name, self._type, sensitive=self._sensitive
             )
         handle = ffi.new("pd_flag **")
-        call_holding(lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL)
+        call_holding_environment(
+            lib.pd_flag_replace, self._definition, ffi.NULL, 0, handle, ffi.NULL
+        )
         if not handle[0]:
             if context:
                 converter.drop_converter(context)
             return
         flag._code = self._code
         if context or flag._address in contexts_of_flags:
-            converter.replace_types(flag, context)
+            converter.release_old_types(flag, context)
         for each in list(_listeners):
             each.on_restored(flag)

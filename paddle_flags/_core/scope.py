@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.assign import push
+from paddle_flags._core.assign import push_override
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     check_status,
@@ -39,11 +39,11 @@ class Scope:
         self._push()
         raise_deferred_or_undo(self._pop)  # then the block does not begin
 
-    def _wanted(self) -> list[Assignment]:
+    def _resolve_assignments(self) -> list[Assignment]:
         return self._assignments
 
     def _push(self) -> None:
-        self._pushed.append(push(self._wanted(), self._where))
+        self._pushed.append(push_override(self._resolve_assignments(), self._where))
 
     def _pop(self) -> None:
         err = new_error()
@@ -64,10 +64,10 @@ class Scope:
         """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
             raise FlagTypeError(f"override decorates functions, and {function.__name__} is a class")
-        return decorated(self, function, "override")  # type: ignore[no-any-return]
+        return decorate_with_scope(self, function, "override")  # type: ignore[no-any-return]
 
 
-def decorated(scope: AbstractContextManager[Any], function: Any, what: str) -> Any:
+def decorate_with_scope(scope: AbstractContextManager[Any], function: Any, what: str) -> Any:
     """Return a function that enters `scope` for each call: a plain or async one, or a generator.
 
     Errors call the scope `what`.

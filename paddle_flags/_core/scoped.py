@@ -5,25 +5,25 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 
-from paddle_flags._core.assign import caller, open_scope
+from paddle_flags._core.assign import caller_place, open_scope
 from paddle_flags._core.context_scopes import follow_contexts
 from paddle_flags._core.frames import (
     first_user_frame,
     frame_above,
     hides_internal_frames,
 )
-from paddle_flags._core.registry import by_flag, named_values
+from paddle_flags._core.registry import merge_named_values, to_assignments
 from paddle_flags._core.status import failures, queued_warnings, raise_deferred_or_undo
 from paddle_flags._core.steps import (
     Closing,
     Driven,
-    attach,
-    captured,
-    detach,
-    in_steps,
-    switch,
+    attach_scopes,
+    capture_scopes,
+    detach_scopes,
+    switch_scopes,
+    wrap_in_context,
 )
-from paddle_flags._fast import is_waiting, scopes_end, scopes_opened, scopes_place
+from paddle_flags._fast import has_notices, scopes_context_number, scopes_end, scopes_opened
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
@@ -79,7 +79,7 @@ def _refuse_greenlets(what: str) -> None:
 def _attach(context: Any) -> int:
     if "greenlet" in sys.modules:
         _refuse_greenlets("ScopeContext")
-    return attach(context)
+    return attach_scopes(context)
 
 
 # ---- Scopes ----
@@ -110,8 +110,8 @@ class scoped:
     """
 
     def __init__(self, values: Values | None = None, /, **named: object) -> None:
-        self._values = named_values(values, named)
-        self._where = caller(1)
+        self._values = merge_named_values(values, named)
+        self._where = caller_place(1)
         self._open: list[tuple[int, int]] = []  # number, and the place where it was opened
 
     def __enter__(self) -> None:
@@ -124,9 +124,9 @@ class scoped:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
         follow_contexts()
-        number = open_scope(by_flag(self._values), self._where)
+        number = open_scope(to_assignments(self._values), self._where)
         self._open.append((number, scopes_opened()))
-        if failures or queued_warnings or is_waiting():
+        if failures or queued_warnings or has_notices():
             raise_deferred_or_undo(self._leave)  # then the block does not begin
 
     def __exit__(
@@ -145,7 +145,7 @@ class scoped:
         scopes_end(*(opened.pop() if len(opened) == 1 else self._pop_own_scope()))
 
     def _pop_own_scope(self) -> tuple[int, int]:
-        here = scopes_place()
+        here = scopes_context_number()
         own = [each for each in self._open if each[1] == here]
         taken = own[-1] if own else self._open[-1]
         self._open.remove(taken)
@@ -155,19 +155,19 @@ class scoped:
         """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
             raise FlagTypeError(f"scoped decorates functions, and {function.__name__} is a class")
-        return in_steps(self._begin, lambda: _Call(self), function)  # type: ignore[no-any-return]
+        return wrap_in_context(self._make_context, lambda: _Call(self), function)  # type: ignore[no-any-return]
 
-    def _begin(self) -> Any:
+    def _make_context(self) -> Any:
         """Return the context of this thread with the values."""
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
-        outer = switch(captured())
+        outer = switch_scopes(capture_scopes())
         try:
-            open_scope(by_flag(self._values), self._where)
+            open_scope(to_assignments(self._values), self._where)
         except BaseException:
-            lib.pd_scope_release(switch(outer))
+            lib.pd_scope_release(switch_scopes(outer))
             raise
-        return switch(outer)
+        return switch_scopes(outer)
 
 
 class _Call:
@@ -202,16 +202,16 @@ class ScopeContext:
         try:
             return function(*args, **named)
         finally:
-            detach(number)
+            detach_scopes(number)
 
     async def run_async(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Await the coroutine: each of its steps runs in these scopes."""
-        with Closing(self._own) as steps:
+        with Closing(self._new_reference) as steps:
             return await Driven(steps, coroutine)  # type: ignore[no-any-return]
 
     def wrap(self, function: F) -> F:
         """Return the function, of whichever kind, so that each call runs in these scopes."""
-        return in_steps(self._own, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
+        return wrap_in_context(self._new_reference, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
         _refuse_tasks(frame_above(1), "ScopeContext", "await context.run_async(...)")
@@ -225,19 +225,19 @@ class ScopeContext:
     ) -> None:
         here = get_ident()
         at = max(i for i, (thread, _) in enumerate(self._attached) if thread == here)
-        detach(self._attached.pop(at)[1])
+        detach_scopes(self._attached.pop(at)[1])
 
     def __reduce__(self) -> NoReturn:
         message = "a ScopeContext belongs to its process: expected threads, or propagate()"
         raise FlagTypeError(message)
 
-    def _own(self) -> Any:
+    def _new_reference(self) -> Any:
         """Return one more reference to the context, which the caller then owns."""
         number = _attach(self._context)
         try:
-            return captured()
+            return capture_scopes()
         finally:
-            detach(number)
+            detach_scopes(number)
 
 
 class _Attached:
@@ -248,10 +248,10 @@ class _Attached:
         self._number = _attach(self._context)
 
     def __exit__(self, *_: object) -> None:
-        detach(self._number)
+        detach_scopes(self._number)
 
 
 @hides_internal_frames
 def capture() -> ScopeContext:
     """Return the scopes of this thread, to run functions and coroutines in them elsewhere."""
-    return ScopeContext(captured())
+    return ScopeContext(capture_scopes())

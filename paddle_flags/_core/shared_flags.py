@@ -19,6 +19,6 @@ joined_libraries: dict[str, JoinedLibrary] = {}
 """The libraries whose flags have joined, by their names for `bridge`."""
 
 
-def shared_with(name: str) -> str:
+def library_title_of(name: str) -> str:
     """Return the title of the library behind a flag, or "" if it is ours alone."""
     return next((each.title for each in joined_libraries.values() if name in each.names), "")

@@ -8,7 +8,7 @@ from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
 from paddle_flags._core.frames import frame_above
-from paddle_flags._fast import close_gates, in_hook, is_waiting, listen, pop_deferred
+from paddle_flags._fast import close_gates, has_notices, is_in_hook, listen, pop_deferred
 from paddle_flags._fast import pop_warnings as pop_native_warnings
 from paddle_flags._native import ffi, lib
 
@@ -123,7 +123,7 @@ def check_bool(name: str, value: bool) -> bool:
     raise errors.FlagTypeError(message)
 
 
-def _way_out(message: str) -> str:
+def _missing_symbol_hint(message: str) -> str:
     """Return what to do if the loader misses one of our functions, as glibc and musl report it."""
     import re
 
@@ -140,7 +140,7 @@ def to_exception(err: Any) -> errors.FlagError:
     """Return the exception that a filled pd_error stands for."""
     message = to_text(err.message)
     if err.status == lib.PD_ERR_LOAD:
-        message += _way_out(message)
+        message += _missing_symbol_hint(message)
     exception = _CLASSES[err.status](message)
     exception.status = to_text(lib.pd_status_name(err.status))
     return exception
@@ -254,23 +254,23 @@ def pop_refusal_warnings() -> list[Warning]:
     return [w for w in taken if isinstance(w, errors.RefusedModuleWarning)]
 
 
-def _between_calls() -> None:
+def _handle_notices() -> None:
     """Run deferred hooks and warn of refused modules, on the main thread, at any byte code.
 
     A warning raises nothing here, where the code is innocent: if a filter makes it an
     error, the next call of this package raises it when it has succeeded.
     """
     run_deferred_hooks()
-    if in_hook() or not is_waiting():
+    if is_in_hook() or not has_notices():
         return
     left = pop_refusal_warnings()
     try:
-        left = [each for each in left if not _is_issued(each)]
+        left = [each for each in left if not _try_to_warn(each)]
     finally:  # interrupted: none is lost
         queued_warnings[:0] = left
 
 
-def _is_issued(message: Warning) -> bool:
+def _try_to_warn(message: Warning) -> bool:
     import warnings
 
     frame = _loading_frame()
@@ -315,7 +315,7 @@ def raise_deferred(result: object = None) -> None:
         raise failure
     if pop_deferred():
         run_deferred_hooks()
-    if (queued_warnings or is_waiting()) and not in_hook():
+    if (queued_warnings or has_notices()) and not is_in_hook():
         issue_warnings(result)
 
 
@@ -352,7 +352,7 @@ def check_status(status: int, err: Any) -> None:
 def check_call(status: int, err: Any) -> None:
     """Raise the error in `err` unless `status` is PD_OK; then `raise_deferred`."""
     check_status(status, err)
-    if failures or queued_warnings or is_waiting():
+    if failures or queued_warnings or has_notices():
         raise_deferred()
 
 
@@ -392,7 +392,7 @@ class ErrorList:
         return _with_cause(gathered)
 
 
-def _end() -> None:
+def _stop_listening() -> None:
     """Stop listening when Python ends: native code may still use deprecated and watched flags.
 
     This is registered here, and not with the hooks, because the end of the main interpreter also
@@ -403,5 +403,5 @@ def _end() -> None:
     issue_warnings()  # last: it raises if warnings are errors
 
 
-atexit.register(_end)
-listen(_between_calls)
+atexit.register(_stop_listening)
+listen(_handle_notices)

@@ -16,22 +16,25 @@ if TYPE_CHECKING:
 # ---- Contexts as C has them; each pointer is owned by whoever has it ----
 
 
-def captured() -> Any:
+def capture_scopes() -> Any:
     """Return the scopes of this thread, which the caller then owns."""
     found, err = ffi.new("pd_scope_context **"), new_error()
     check_status(lib.pd_scope_capture(found, err), err)
     return found[0]
 
 
-def switch(context: Any) -> Any:
+def switch_scopes(context: Any) -> Any:
     """Give this thread `context`, which is given away; return the one it had."""
     former, err = ffi.new("pd_scope_context **"), new_error()
     check_status(lib.pd_scope_switch(context, former, err), err)
     return former[0]
 
 
-def attach(context: Any) -> int:
-    """Make a copy of the reference the context of this thread; return the number for `detach`."""
+def attach_scopes(context: Any) -> int:
+    """Make a copy of the reference the context of this thread.
+
+    Return the number for `detach_scopes`.
+    """
     number, err = ffi.new("pd_scope *"), new_error()
     follow_contexts()
     check_status(lib.pd_scope_attach(context, number, err), err)
@@ -39,7 +42,7 @@ def attach(context: Any) -> int:
     return int(number[0])
 
 
-def detach(number: int) -> None:
+def detach_scopes(number: int) -> None:
     """Put back the context that the thread had before."""
     err = new_error()
     check_status(lib.pd_scope_detach(number, err), err)
@@ -62,27 +65,27 @@ class Steps:
         while True:
             try:
                 # Between two steps, the thread has the scopes of whoever waits for this one.
-                waits_for = self._step(do, argument)
+                waits_for = self._run_step(do, argument)
             except StopIteration as end:
                 return end.value
             try:
                 do, argument = steps.send, (yield waits_for)
             except GeneratorExit:
                 # The `finally` of the generator reads flags in its own context, too.
-                self._step(lambda _: steps.close(), None)
+                self._run_step(lambda _: steps.close(), None)
                 raise
             except BaseException as error:  # it is handed on
                 do, argument = steps.throw, error
 
-    def _step(self, do: Callable[[Any], Any], argument: Any) -> Any:
+    def _run_step(self, do: Callable[[Any], Any], argument: Any) -> Any:
         follow_contexts()
         # Before anything can raise: `finally` below needs both contexts.
-        outer = switch(self._context)
+        outer = switch_scopes(self._context)
         scopes_opened()
         try:
             return do(argument)
         finally:
-            self._context = switch(outer)
+            self._context = switch_scopes(outer)
             scopes_ended()
 
     def end(self) -> None:
@@ -116,7 +119,7 @@ class Closing:
         self._steps.end()
 
 
-def _asynchronous(begin: Callable[[], Any], function: Any) -> Any:
+def _wrap_async_generator(begin: Callable[[], Any], function: Any) -> Any:
     """Return an asynchronous generator that runs that of `function` in a context."""
 
     async def asynchronous(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
@@ -139,7 +142,7 @@ def _asynchronous(begin: Callable[[], Any], function: Any) -> Any:
     return asynchronous
 
 
-def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) -> Any:
+def wrap_in_context(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) -> Any:
     """Return a function of the same kind as `function` that runs it in a context.
 
     `enter` returns a context manager for the whole call of a plain function; `begin` returns the
@@ -162,7 +165,7 @@ def in_steps(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) 
 
     made: Any = hides_internal_frames(functools.wraps(function)(plain))
     if inspect.isasyncgenfunction(function):
-        made = functools.wraps(function)(_asynchronous(begin, function))
+        made = functools.wraps(function)(_wrap_async_generator(begin, function))
     elif inspect.iscoroutinefunction(function):
         made = functools.wraps(function)(coroutine)
     elif inspect.isgeneratorfunction(function):

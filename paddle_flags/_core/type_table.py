@@ -13,14 +13,14 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NewType, Union, get_args, get_origin
 
 from paddle_flags._core import types
-from paddle_flags._core.constraints import constrained, plain_type, pydantic_type
+from paddle_flags._core.constraints import constrained_type, plain_type, pydantic_type
 from paddle_flags._core.containers import dict_type, list_type, set_type, tuple_type
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
 from paddle_flags._core.nested import dict_maker, list_maker, nested_type, scalar_maker
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.types import Type
-from paddle_flags._core.values import plain_type as plain_class
+from paddle_flags._core.values import plain_class
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _CLASSES: dict[Any, Type[Any]] = {
     dt.time: types.TIME,
     dt.timedelta: types.DURATION,
     decimal.Decimal: types.DECIMAL,
-    uuid.UUID: types.made(uuid.UUID, uuid.UUID, str, "UUID", "a UUID"),
+    uuid.UUID: types.make_type(uuid.UUID, uuid.UUID, str, "UUID", "a UUID"),
 }
 _BY_NATIVE = {
     "bool": types.BOOL, "int64": types.INT, "double": types.FLOAT, "string": types.TEXT,
@@ -66,38 +66,40 @@ def meaning_of(hint: Any, *, case_sensitive: bool = True) -> Meaning:
     hint = _without_new_type(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if hasattr(hint, "__metadata__"):  # Annotated
-        return _annotated(hint, case_sensitive=case_sensitive)
+        return _annotated_meaning(hint, case_sensitive=case_sensitive)
     if origin in _UNIONS:
-        return _optional(hint, arguments, case_sensitive=case_sensitive)
+        return _optional_meaning(hint, arguments, case_sensitive=case_sensitive)
     if origin is Literal:
-        return _literal(arguments, case_sensitive=case_sensitive)
+        return _literal_meaning(arguments, case_sensitive=case_sensitive)
     if _is_one_of(origin or hint, _LISTS):
-        return _list(hint, arguments, case_sensitive=case_sensitive)
+        return _list_meaning(hint, arguments, case_sensitive=case_sensitive)
     if _is_one_of(origin or hint, _SETS):
-        return _by(set_type(scalar(arguments[0] if arguments else str)))
+        return _meaning_of_type(set_type(scalar_type(arguments[0] if arguments else str)))
     if _is_one_of(origin or hint, _DICTS):
         key, value = arguments or (str, str)
         if _is_container(value):
-            return _by(nested_type(_maker(hint), '{"a": [1]}'))
-        return _by(dict_type(scalar(key), scalar(value, case_sensitive=case_sensitive)))
+            return _meaning_of_type(nested_type(_maker_of(hint), '{"a": [1]}'))
+        return _meaning_of_type(
+            dict_type(scalar_type(key), scalar_type(value, case_sensitive=case_sensitive))
+        )
     if isinstance(hint, type) and hint in _NATIVE:
         return Meaning(_NATIVE[hint])
-    return _by(_typed(hint, case_sensitive=case_sensitive))
+    return _meaning_of_type(_type_of_class(hint, case_sensitive=case_sensitive))
 
 
-def _annotated(hint: Any, *, case_sensitive: bool) -> Meaning:
+def _annotated_meaning(hint: Any, *, case_sensitive: bool) -> Meaning:
     meaning = meaning_of(hint.__origin__, case_sensitive=case_sensitive)
     if meaning.type is not None:
         base, noun = meaning.type, "a list" if meaning.item else None
     elif meaning.item is not None:
-        base, noun = _list_in_c(_BY_NATIVE[meaning.item], meaning.item), "a list"
+        base, noun = _native_list_type(_BY_NATIVE[meaning.item], meaning.item), "a list"
     else:
         base, noun = plain_type(meaning.native), None
-    made = constrained(base, hint, noun)
+    made = constrained_type(base, hint, noun)
     return meaning if made is base else meaning._replace(type=made)
 
 
-def _list_in_c(item: Type[Any], native: str) -> Type[Any]:
+def _native_list_type(item: Type[Any], native: str) -> Type[Any]:
     """Return the type of a list whose items are numbers or bools in C too."""
     made = list_type(item)
     made.item_type = native
@@ -114,17 +116,17 @@ def _is_container(hint: Any) -> bool:
     return _is_one_of(get_origin(_without_new_type(hint)) or hint, (*_LISTS, *_DICTS, *_SETS))
 
 
-def _maker(hint: Any) -> Any:
+def _maker_of(hint: Any) -> Any:
     """Return what makes values of a hint of what JSON has."""
     hint = _without_new_type(hint)
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     is_fixed = origin is tuple and arguments and arguments[1:] != (...,)
     if _is_one_of(origin, _LISTS) and not is_fixed:
-        return list_maker(_maker(arguments[0] if arguments else str))
+        return list_maker(_maker_of(arguments[0] if arguments else str))
     if _is_one_of(origin, _DICTS):
         key, value = arguments or (str, str)
         if key is str:
-            return dict_maker(_maker(value))
+            return dict_maker(_maker_of(value))
     if _is_one_of(hint, (bool, int, float, str)):
         return scalar_maker(_SCALARS[hint])
     name = getattr(hint, "__name__", None) or quote_value(hint)
@@ -137,23 +139,23 @@ def _is_one_of(hint: object, classes: tuple[Any, ...]) -> bool:
     return any(hint is each for each in classes)
 
 
-def scalar(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
+def scalar_type(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
     """Return the Type of a value that is text in C, as an item of a list or dict is."""
     hint = _without_new_type(hint)
     if isinstance(hint, type) and hint in _SCALARS:
         return _SCALARS[hint]
     if hasattr(hint, "__metadata__"):
-        return constrained(scalar(hint.__origin__, case_sensitive=case_sensitive), hint)
+        return constrained_type(scalar_type(hint.__origin__, case_sensitive=case_sensitive), hint)
     meaning = meaning_of(hint, case_sensitive=case_sensitive)
     if meaning.optional or meaning.item:
-        raise _refuse(hint)
+        raise _refusal(hint)
     if meaning.type:
         return meaning.type
     values = {str(choice): choice for choice in meaning.choices}
     return types.choice_type(None, values, {}, case_sensitive=case_sensitive)
 
 
-def _typed(hint: Any, *, case_sensitive: bool) -> Type[Any]:
+def _type_of_class(hint: Any, *, case_sensitive: bool) -> Type[Any]:
     if isinstance(hint, Type):
         return hint
     if isinstance(hint, type) and hint in _CLASSES:
@@ -164,26 +166,26 @@ def _typed(hint: Any, *, case_sensitive: bool) -> Type[Any]:
         return types.path_type(hint)
     if isinstance(hint, type) and hint.__module__ == "pydantic.networks":
         return pydantic_type(hint)
-    raise _refuse(hint)
+    raise _refusal(hint)
 
 
-def _by(type_: Type[Any]) -> Meaning:
+def _meaning_of_type(type_: Type[Any]) -> Meaning:
     return Meaning(type_.native, type_.item_type, type_, type_.choices)
 
 
-def _refuse(hint: Any) -> FlagTypeError:
+def _refusal(hint: Any) -> FlagTypeError:
     name = hint.__name__ if isinstance(hint, type) else quote_value(hint)
     return FlagTypeError(f"type {name}: expected {_EXPECTED}")
 
 
-def _optional(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+def _optional_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     others = [each for each in arguments if each is not type(None)]
     if len(others) != 1 or len(others) == len(arguments):
-        raise _refuse(hint)
+        raise _refusal(hint)
     return meaning_of(others[0], case_sensitive=case_sensitive)._replace(optional=True)
 
 
-def _literal(values: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+def _literal_meaning(values: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     optional = None in values
     some = tuple(value for value in values if value is not None)
     kinds = {type(value) for value in some}
@@ -195,7 +197,7 @@ def _literal(values: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     if native in ("int64", "string") and case_sensitive and "|" not in "".join(texts):
         return Meaning(native, choices=some, optional=optional)
     type_ = types.choice_type(object, texts, {}, case_sensitive=case_sensitive)
-    return _by(type_)._replace(optional=optional)
+    return _meaning_of_type(type_)._replace(optional=optional)
 
 
 def _text_of(value: Any) -> str:
@@ -209,28 +211,28 @@ def _text_of(value: Any) -> str:
     raise FlagTypeError(message)
 
 
-def _list(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+def _list_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     item = _without_new_type(arguments[0]) if arguments else str
     if get_origin(hint) is tuple and arguments[1:] != (...,):
-        return _by(tuple_type(tuple(map(scalar, arguments))))
+        return _meaning_of_type(tuple_type(tuple(map(scalar_type, arguments))))
     if _is_container(item):
-        return _by(nested_type(_maker(hint), "[[1, 2], [3]]"))
-    return list_of(item, case_sensitive=case_sensitive)
+        return _meaning_of_type(nested_type(_maker_of(hint), "[[1, 2], [3]]"))
+    return meaning_of_list(item, case_sensitive=case_sensitive)
 
 
-def list_of(item: Any, *, case_sensitive: bool = True) -> Meaning:
+def meaning_of_list(item: Any, *, case_sensitive: bool = True) -> Meaning:
     """Return what a list of a type means."""
     if isinstance(item, type) and item in _NATIVE:
         return Meaning("string", _NATIVE[item])
     inner = meaning_of(item, case_sensitive=case_sensitive)
     if inner.optional or inner.item:
-        raise _refuse(item)
+        raise _refusal(item)
     if inner.type and inner.native != "string" and inner.type.python in _SCALARS:
-        checked = scalar(item, case_sensitive=case_sensitive)
-        return Meaning("string", inner.native, _list_in_c(checked, inner.native))
+        checked = scalar_type(item, case_sensitive=case_sensitive)
+        return Meaning("string", inner.native, _native_list_type(checked, inner.native))
     if inner.type is None:
         return Meaning("string", inner.native, None, inner.choices)
-    return _by(list_type(inner.type))
+    return _meaning_of_type(list_type(inner.type))
 
 
 # ---- Types of defaults ----
@@ -246,18 +248,18 @@ def hint_of(default: object) -> Any:
         if isinstance(default, python):
             return python
     if isinstance(default, Mapping):
-        key, value = _common(default), _common(default.values())
+        key, value = _common_hint(default), _common_hint(default.values())
         return dict[key, value]  # type: ignore[valid-type]
     if isinstance(default, AbstractSet):
-        return set[_common(default)]  # type: ignore[misc]
+        return set[_common_hint(default)]  # type: ignore[misc]
     items = items_of(default)
     if items is not None:
-        return list[_common(items)]  # type: ignore[misc]
+        return list[_common_hint(items)]  # type: ignore[misc]
     raise FlagTypeError(f"expected {_EXPECTED}, not {type(default).__name__}")
 
 
-def _common(values: Iterable[object]) -> Any:
-    hints = {_hint(value) for value in values} or {str}
+def _common_hint(values: Iterable[object]) -> Any:
+    hints = {_hint_of_value(value) for value in values} or {str}
     if hints == {int, float}:
         return float
     if len(hints) > 1:
@@ -265,7 +267,7 @@ def _common(values: Iterable[object]) -> Any:
     return hints.pop()
 
 
-def _hint(value: object) -> Any:
+def _hint_of_value(value: object) -> Any:
     own = None if isinstance(value, enum.Enum) else plain_class(value)
     return own or hint_of(value)
 
@@ -273,7 +275,7 @@ def _hint(value: object) -> Any:
 # ---- Definitions ----
 
 
-def find(
+def find_meaning(
     about: str,
     default: object,
     hint: Any,
@@ -287,19 +289,19 @@ def find(
         if isinstance(hint, str):
             meaning = Meaning(hint)
         elif items is not None:
-            meaning = list_of(items, case_sensitive=case_sensitive)
+            meaning = meaning_of_list(items, case_sensitive=case_sensitive)
         elif hint is not None or default is not None:
-            wanted = _hint(default) if hint is None else hint
+            wanted = _hint_of_value(default) if hint is None else hint
             meaning = meaning_of(wanted, case_sensitive=case_sensitive)
         else:
             raise FlagTypeError("expected `type`, as the default is None")
-        return meaning if case_sensitive or meaning.type else _in_any_case(meaning, choices)
+        return meaning if case_sensitive or meaning.type else _ignore_case(meaning, choices)
     except FlagTypeError as error:
         told = str(error) if items is None else str(error).replace("type ", "items ", 1)
         raise FlagTypeError(f"{about}: {told}") from None
 
 
-def _in_any_case(meaning: Meaning, choices: Iterable[Any]) -> Meaning:
+def _ignore_case(meaning: Meaning, choices: Iterable[Any]) -> Meaning:
     if meaning.native != "string" or meaning.item not in (None, "string") or not choices:
         raise FlagTypeError("case_sensitive: expected a flag of text with choices")
     names = [str(choice) for choice in choices]

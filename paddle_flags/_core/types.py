@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from paddle_flags._core import lists
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.names import suggest_name
-from paddle_flags._core.values import BY_NAME, plain
+from paddle_flags._core.values import BY_NAME, to_plain
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
 if TYPE_CHECKING:
@@ -96,20 +96,20 @@ class Type(Generic[T]):
         try:
             return self.parse(value)
         except REJECTIONS as error:
-            raise self._unfit(error) from error
+            raise self._to_unfit(error) from error
 
     def write(self, value: T) -> Any:
         """Return what C gets for a value; raise Unfit."""
         try:
             native = self.format(value)
         except REJECTIONS as error:
-            raise self._unfit(error) from error
+            raise self._to_unfit(error) from error
         kind = BY_NAME[self.native].python
         if not isinstance(native, kind):
             raise FlagTypeError(
                 f"{self.metavar}: format returned {type(native).__name__}, expected {kind.__name__}"
             )
-        return plain(native)
+        return to_plain(native)
 
     def canonical(self, value: Any) -> Any:
         """Return the form in which C keeps a value of C; raise Unfit."""
@@ -130,14 +130,14 @@ class Type(Generic[T]):
         """Whether the values are numbers or bools, which a file may write in several ways."""
         return self.python in (bool, int, float, decimal.Decimal)
 
-    def _unfit(self, error: Exception) -> Unfit:
+    def _to_unfit(self, error: Exception) -> Unfit:
         if isinstance(error, Unfit):
             return error
         reason = error.args[0] if isinstance(error, KeyError) and error.args else error
         return Unfit(f"expected {self.expected}" + (f": {reason}" if str(reason) else ""))
 
 
-def made(
+def make_type(
     python: Any,
     parse: Callable[[Any], Any],
     format: Callable[[Any], Any],
@@ -176,30 +176,30 @@ def _parse_integer(text: str) -> int | None:
     return int(text, 16) if "x" in text.lower() else int(text)
 
 
-def _float(text: str) -> float | None:
+def _parse_float(text: str) -> float | None:
     if text != text.strip() or "_" in text or not text.isascii():
         return None
     return float.fromhex(text) if "x" in text.lower() else float(text)
 
 
-def _decimal(text: str) -> decimal.Decimal | None:
+def _parse_decimal(text: str) -> decimal.Decimal | None:
     if text != text.strip() or "_" in text or not text.isascii():
         return None
     value = decimal.Decimal(text)
     return None if value.is_snan() else value
 
 
-BOOL = made(bool, lambda text: lists.BOOLS[text.lower()], lambda v: str(v).lower(), "BOOL",
+BOOL = make_type(bool, lambda text: lists.BOOLS[text.lower()], lambda v: str(v).lower(), "BOOL",
             lists.BOOL_EXPECTED)  # fmt: skip
-INT = made(int, _parse_integer, lists.integer_text, "INT", "an integer")
-FLOAT = made(float, _float, repr, "FLOAT", "a number")
-TEXT = made(str, str, str, "TEXT", "text")
-DECIMAL = made(decimal.Decimal, _decimal, str, "DECIMAL", "a decimal number, as in 0.10")
+INT = make_type(int, _parse_integer, lists.integer_text, "INT", "an integer")
+FLOAT = make_type(float, _parse_float, repr, "FLOAT", "a number")
+TEXT = make_type(str, str, str, "TEXT", "text")
+DECIMAL = make_type(decimal.Decimal, _parse_decimal, str, "DECIMAL", "a decimal number, as in 0.10")
 
 
 def path_type(python: type[os.PathLike[str]]) -> Type[Any]:
     """Return the type of paths of a class of pathlib."""
-    return made(python, cast("Any", python), os.fspath, "PATH", "a path")
+    return make_type(python, cast("Any", python), os.fspath, "PATH", "a path")
 
 
 # ---- Dates and times ----
@@ -234,32 +234,34 @@ def _time_text(value: dt.time) -> str:
     return value.isoformat()
 
 
-DATE_TIME = made(
+DATE_TIME = make_type(
     dt.datetime,
     _iso_reader(dt.datetime, f"{_DATE}([Tt ]{_TIME})?"),
     dt.datetime.isoformat,
     "DATETIME",
     "a date and time, as in 2026-01-31T12:30 or 2026-01-31T12:30:00Z",
 )
-DATE = made(dt.date, _iso_reader(dt.date, _DATE), _date_text, "DATE", "a date, as in 2026-01-31")
-TIME = made(dt.time, _iso_reader(dt.time, _TIME), _time_text, "TIME", "a time, as in 12:30")
+DATE = make_type(
+    dt.date, _iso_reader(dt.date, _DATE), _date_text, "DATE", "a date, as in 2026-01-31"
+)
+TIME = make_type(dt.time, _iso_reader(dt.time, _TIME), _time_text, "TIME", "a time, as in 12:30")
 
 
-def _seconds(value: dt.timedelta) -> float:
+def _to_seconds(value: dt.timedelta) -> float:
     seconds = value.total_seconds()
-    if _duration(seconds) != value:
+    if _from_seconds(seconds) != value:
         raise Unfit("expected a duration whose microseconds a double of seconds can hold")
     return seconds
 
 
-def _duration(seconds: float) -> dt.timedelta:
+def _from_seconds(seconds: float) -> dt.timedelta:
     return dt.timedelta(seconds=seconds)
 
 
-DURATION = made(
+DURATION = make_type(
     dt.timedelta,
-    _duration,
-    _seconds,
+    _from_seconds,
+    _to_seconds,
     "DURATION",
     "a duration of less than 10**9 days",
     native="double",
@@ -270,7 +272,7 @@ DURATION.unit = "seconds"
 # ---- One of several ----
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     text = ""
     for name in names:
         if len(text) > 200:  # a line or two
@@ -279,7 +281,7 @@ def _listed(names: Iterable[str]) -> str:
     return text
 
 
-def _folded(texts: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, Any]:
+def _casefold_texts(texts: Mapping[str, Any], choices: Mapping[str, Any]) -> dict[str, Any]:
     folded: dict[str, Any] = {}
     for text, value in texts.items():
         if text in choices or text.casefold() not in folded:
@@ -298,9 +300,9 @@ def choice_type(
     metavar: str | None = None,
 ) -> Type[Any]:
     """Return a type whose values have these names; `also` has other texts for them."""
-    expected = f"one of {_listed(choices)}"
+    expected = f"one of {_join_names(choices)}"
     texts = {**also, **choices}
-    folded = {} if case_sensitive else _folded(texts, choices)
+    folded = {} if case_sensitive else _casefold_texts(texts, choices)
 
     def parse(text: str) -> Any:
         if text in texts:

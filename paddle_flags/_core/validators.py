@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handles
+from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handle_array
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
     check_status,
@@ -26,7 +26,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 FlagOrName = Flag[Any] | str
 
 
-def _flags_of(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
+def _find_flags(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     for each in wanted:
         if not isinstance(each, (Flag, str)):
             message = f"{quote_value(each)}: expected the name of a flag, not {type(each).__name__}"
@@ -57,7 +57,7 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     The decorated function itself is returned. To remove the validator later, use
     `Flag.validate`. Raises UndefinedFlagError.
     """
-    known = _flags_of(flags)
+    known = _find_flags(flags)
 
     @hides_internal_frames
     def add(function: F) -> F:
@@ -86,13 +86,13 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
 
         message = f"rule: {quote_value(rule)}: expected {', '.join(map(repr, _LEAST))}"
         raise FlagArgumentError(message + suggest_name(str(rule), _LEAST))
-    members = _flags_of(flags, _LEAST[rule])
+    members = _find_flags(flags, _LEAST[rule])
     kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 
     def add() -> int:
         number = ffi.new("pd_hook *")
         err = new_error()
-        check_status(lib.pd_group_add(kind, handles(members), len(members), number, err), err)
+        check_status(lib.pd_group_add(kind, handle_array(members), len(members), number, err), err)
         return int(number[0])
 
     return Hook(add, addresses(members))

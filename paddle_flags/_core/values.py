@@ -25,7 +25,7 @@ class FormerDefinitionError(FlagValueError):
     """A value is of a definition that the flag no longer has: read it again."""
 
 
-def read_again(read: Callable[[], _T]) -> _T:
+def retry_if_redefined(read: Callable[[], _T]) -> _T:
     """Return what `read` returns once no other thread has defined the flag again meanwhile."""
     while True:
         try:
@@ -112,7 +112,7 @@ former_contexts: set[int] = set()
 contexts_of_flags: dict[int, set[int]] = {}
 
 
-def type_in(found: Any) -> Type[Any] | None:
+def type_of(found: Any) -> Type[Any] | None:
     """Return the Type of the definition that a pd_flag_info or pd_flag_entry is about, or None.
 
     Raises FormerDefinitionError if the flag has another definition by now.
@@ -128,8 +128,8 @@ def type_in(found: Any) -> Type[Any] | None:
 
 def typed_kind_of(found: Any) -> ValueType:
     """Return the type of the flag that a pd_flag_info or pd_flag_entry is about."""
-    kind, type_ = kind_of(found), type_in(found)
-    return typed(kind, type_) if type_ else kind
+    kind, type_ = kind_of(found), type_of(found)
+    return kind_with_type(kind, type_) if type_ else kind
 
 
 def plain_value(entry: Any) -> Any:
@@ -137,10 +137,10 @@ def plain_value(entry: Any) -> Any:
     if entry.unset:
         return None
     kind = kind_of(entry)
-    return from_c(BY_NAME[kind.name] if type_in(entry) else kind, entry.value)
+    return from_c(BY_NAME[kind.name] if type_of(entry) else kind, entry.value)
 
 
-def typed(base: ValueType, type_: Type[Any]) -> ValueType:
+def kind_with_type(base: ValueType, type_: Type[Any]) -> ValueType:
     """Return the type of flags whose values `type_` makes of those in C."""
     plain = BY_NAME[base.name]
 
@@ -154,7 +154,7 @@ def typed(base: ValueType, type_: Type[Any]) -> ValueType:
     return kind
 
 
-def native(flag: Flag[Any], value: Any) -> Any:
+def to_native(flag: Flag[Any], value: Any) -> Any:
     """Return what C holds for a value of the flag; None if that is no value."""
     type_ = flag._type
     if value is None or type_ is None or not type_.accepts(value):
@@ -169,7 +169,7 @@ def format_argument(value: Any, flag: Flag[Any] | None = None) -> str:
     tuple of them.
     """
     if flag is not None:
-        value = native(flag, value)
+        value = to_native(flag, value)
     if isinstance(value, tuple):
         return lists.encode(value)
     if isinstance(value, bool):
@@ -199,7 +199,7 @@ _EXACT: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 )
 
 
-def plain_type(value: object) -> type | None:
+def plain_class(value: object) -> type | None:
     """Return bool, int, float or str, of which `value` is an instance, or None."""
     for kind, _ in _EXACT:
         if isinstance(value, kind):
@@ -207,7 +207,7 @@ def plain_type(value: object) -> type | None:
     return None
 
 
-def plain(value: object) -> Any:
+def to_plain(value: object) -> Any:
     """Return `value` as the bool, int, float or str that it is; anything else unchanged."""
     for kind, exact in _EXACT:
         if isinstance(value, kind):
@@ -226,7 +226,7 @@ REDACTED = _Redacted("<redacted>")
 """What is shown in place of a sensitive value."""
 
 
-def _refuse(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
+def _type_error(what: str, expected: str, value: object, *, sensitive: bool) -> FlagTypeError:
     seen = REDACTED if sensitive else quote_value(value)
     error = FlagTypeError(f"{what}{seen}: expected {expected}, not {type(value).__name__}")
     error.status = "PD_ERR_TYPE"
@@ -242,19 +242,19 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
     except text, or an array of NumPy or PyTorch.
     """
     if kind.via is not None:
-        return _by_type(name, kind.via, value, sensitive=sensitive)
+        return _to_native_by_type(name, kind.via, value, sensitive=sensitive)
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
-        return _scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
+        return _to_scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
     items = lists.items_of(value)
     expected = kind.item.python.__name__
     if items is None:
         expected = f"a sequence of {expected} for a list of {kind.item.name}"
         if isinstance(value, str) and not sensitive:
             expected += f", as in [{quote_value(value)}]"
-        raise _refuse(f"{name}=", expected, value, sensitive=sensitive)
+        raise _type_error(f"{name}=", expected, value, sensitive=sensitive)
     return tuple(
-        _scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
+        _to_scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
         for number, item in enumerate(items, 1)
     )
 
@@ -262,17 +262,17 @@ def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = Fa
 def choice_text(name: str, kind: ValueType, choice: object, *, sensitive: bool) -> str:
     """Return the text in C of a choice, which is a value or text."""
     if kind.via is None:
-        return str(plain(choice))
+        return str(to_plain(choice))
     type_ = kind.via.item or kind.via
     if not isinstance(choice, str) or type_.native == "string":
         is_text = isinstance(choice, str) and type_.python is None
-        choice = _by_type(name, type_, choice, sensitive=sensitive, is_text=is_text)
+        choice = _to_native_by_type(name, type_, choice, sensitive=sensitive, is_text=is_text)
     if isinstance(choice, float):
         return repr(choice).removesuffix(".0")
-    return lists.encode((choice,)) if isinstance(choice, bool) else str(plain(choice))
+    return lists.encode((choice,)) if isinstance(choice, bool) else str(to_plain(choice))
 
 
-def _by_type(
+def _to_native_by_type(
     name: str, type_: Type[Any], value: object, *, sensitive: bool, is_text: bool = False
 ) -> Any:
     """Return what C gets for a value. Text for another type is read as on a command line.
@@ -281,7 +281,7 @@ def _by_type(
     """
     try:
         if is_text or type_.reads(value):
-            return type_.canonical(plain(value))
+            return type_.canonical(to_plain(value))
         if type_.accepts(value):
             return type_.write(value)
     except Exception as error:
@@ -290,13 +290,13 @@ def _by_type(
         reason = f"expected {type_.expected}" if sensitive else str(error)
         cause = None if sensitive else error.__cause__
     else:
-        raise _refuse(f"{name}=", type_.expected, value, sensitive=sensitive)
+        raise _type_error(f"{name}=", type_.expected, value, sensitive=sensitive)
     refused = FlagValueError(f"{name}={REDACTED if sensitive else quote_value(value)}: {reason}")
     refused.status = "PD_ERR_VALUE"
     raise refused from cause
 
 
-def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:
+def _to_scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:
     if type(value) is kind.python:
         return value
     item: Callable[[], object] | None = getattr(value, "item", None)
@@ -304,23 +304,23 @@ def _scalar(what: str, kind: ValueType, value: object, expected: str, *, sensiti
         try:
             value = item()
         except (TypeError, ValueError, RuntimeError):  # not one value but several
-            raise _refuse(what, expected, value, sensitive=sensitive) from None
+            raise _type_error(what, expected, value, sensitive=sensitive) from None
     if isinstance(value, bool) != (kind.python is bool):
-        raise _refuse(what, expected, value, sensitive=sensitive)
+        raise _type_error(what, expected, value, sensitive=sensitive)
     if isinstance(value, kind.python):
-        return plain(value)
+        return to_plain(value)
     try:
         if kind.python in (int, float):
-            return kind.python(index(plain(value)))  # raises TypeError
+            return kind.python(index(to_plain(value)))  # raises TypeError
     except TypeError:
         pass
     except OverflowError:
         message = f"{what.rstrip(' =:')}: expected a number that a double can hold"
         raise FlagValueError(message) from None
-    raise _refuse(what, expected, value, sensitive=sensitive)
+    raise _type_error(what, expected, value, sensitive=sensitive)
 
 
-def fits(kind: ValueType, value: Any) -> bool:
+def fits_native_type(kind: ValueType, value: Any) -> bool:
     """Return whether an integer fits its type in C; other values always do."""
     return kind.smallest is None or kind.smallest <= value <= (kind.largest or 0)
 
@@ -348,7 +348,7 @@ class Assignments:
             return  # which means: no value
         item.type = kind.number
         wanted = to_python(name, kind, value, sensitive=sensitive)
-        if not fits(kind, wanted):
+        if not fits_native_type(kind, wanted):
             item.text = self._retain_text(lists.integer_text(wanted))  # C says what is expected
         elif kind.member == "str":
             text = lists.encode(wanted) if kind.item else wanted

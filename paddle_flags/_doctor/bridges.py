@@ -157,19 +157,19 @@ def bridge_lines(reports: Sequence[Report]) -> Iterator[str]:
     for each in reports:
         joined, left_out, others = each["bridged"], each["left_out"], each["not_bridged"]
         if joined or left_out or others:
-            yield f"{each['library']}: {'; '.join(_parts(each))}"
+            yield f"{each['library']}: {'; '.join(_line_parts(each))}"
         for path, names in each["hidden"].items():
             header = HEADERS.get(each["library"], "")
             cure = f": its sources can include {header}" if header else ""
             yield (
-                f"{each['library']}: {_count(len(names))} in {path}, not bridged, since the file"
-                f" does not export its copy of the library{cure}"
+                f"{each['library']}: {_count_text(len(names))} in {path}, not bridged, since the"
+                f" file does not export its copy of the library{cure}"
             )
 
 
-def _parts(report: Report) -> Iterator[str]:
+def _line_parts(report: Report) -> Iterator[str]:
     joined, left_out, others = report["bridged"], report["left_out"], report["not_bridged"]
-    total = _count(len(joined) + len(left_out) + len(others))
+    total = _count_text(len(joined) + len(left_out) + len(others))
     if not joined and not left_out:
         them = "it a flag" if len(others) == 1 else "them flags"
         yield f"{total}, not bridged: {report['bridge']} makes {them} here"
@@ -186,5 +186,5 @@ def _parts(report: Report) -> Iterator[str]:
         yield f"{len(report['unlisted'])} more are variables that its registry does not list"
 
 
-def _count(number: int) -> str:
+def _count_text(number: int) -> str:
     return f"{number} flag{'s' if number != 1 else ''}"

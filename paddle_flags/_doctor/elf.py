@@ -27,7 +27,7 @@ _DEFINE = 0
 
 def binary_from_elf(path: str, elf: Any) -> Binary:
     """Return what a file that LIEF has parsed has to do with flags."""
-    types = {note.original_type for note in elf.notes if _text(note.name) == NOTE_NAME}
+    types = {note.original_type for note in elf.notes if _decode_name(note.name) == NOTE_NAME}
     joins = NOTE_MODULE in types
     others, variables, entries = _find_other_flags(elf)
     image = _Image(elf)
@@ -40,7 +40,7 @@ def binary_from_elf(path: str, elf: Any) -> Binary:
         if joins
         else None,
         NOTE_COPY in types,
-        any("pd_flags" in os.path.basename(_text(library)) for library in elf.libraries),
+        any("pd_flags" in os.path.basename(_decode_name(library)) for library in elf.libraries),
         others,
         tuple(image.flags(section)) if joins and section else (),
         variables,
@@ -53,7 +53,7 @@ def binary_from_elf(path: str, elf: Any) -> Binary:
 _NO_ADDRESS = (1 << 64) - 1  # LIEF's, of an object file
 
 
-def _text(name: str | bytes) -> str:
+def _decode_name(name: str | bytes) -> str:
     text = name if isinstance(name, str) else name.decode("utf-8", "surrogateescape")
     return text.rstrip("\0")
 

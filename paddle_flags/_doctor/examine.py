@@ -10,7 +10,7 @@ from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
 from paddle_flags._doctor.environment import names_for_environment, unknown_variables
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.read import read_binary
-from paddle_flags._doctor.registries import registry_problems, several_registries
+from paddle_flags._doctor.registries import find_duplicated_flags, registry_problems
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import ErrorList, ffi, lib
@@ -78,7 +78,7 @@ def examine(
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": other_libraries([*in_process, *in_files]),
         "foreign_flags": foreign_flags(loaded, bridged),
-        "several_registries": several_registries(loaded, in_files, bridged),
+        "several_registries": find_duplicated_flags(loaded, in_files, bridged),
     }
     report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]
     report["problems"] += _problems(report)

@@ -21,22 +21,26 @@ def binary_from_pe(path: str, parsed: Any) -> Binary:
     """
     types = _note_types(parsed, ".pdflags")
     names = [str(symbol.name) for symbol in parsed.symbols]
-    return _binary(path, "PE", types, None, map(str, parsed.libraries), _others(types, names, ()))
+    return _make_binary(
+        path, "PE", types, None, map(str, parsed.libraries), _find_other_libraries(types, names, ())
+    )
 
 
 def binary_from_macho(path: str, parsed: Any) -> Binary:
     """Return what a Mach-O file that LIEF has parsed has to do with flags."""
     types = _note_types(parsed, "__pd_flags")
-    content = _content(parsed, "__pd_flag_defs")
+    content = _section_content(parsed, "__pd_flag_defs")
     # The header puts null pointers between those to definitions.
     count = sum(any(content[at : at + 8]) for at in range(0, len(content), 8))
     names = [str(symbol.name)[1:] for symbol in parsed.symbols]
     needed = {str(symbol.name)[1:] for symbol in parsed.imported_symbols}
     libraries = (str(library.name) for library in parsed.libraries)
-    return _binary(path, "MACHO", types, count, libraries, _others(types, names, needed))
+    return _make_binary(
+        path, "MACHO", types, count, libraries, _find_other_libraries(types, names, needed)
+    )
 
 
-def _binary(
+def _make_binary(
     path: str, kind: str, types: set[int], count: int | None, libraries: Any, others: dict[str, str]
 ) -> Binary:
     joins = NOTE_MODULE in types
@@ -44,14 +48,14 @@ def _binary(
     return Binary(path, kind, joins, count if joins else None, NOTE_COPY in types, links, others)
 
 
-def _content(parsed: Any, name: str) -> bytes:
+def _section_content(parsed: Any, name: str) -> bytes:
     named = [each for each in parsed.sections if str(each.name).rstrip("\0") == name]
     return b"".join(bytes(each.content) for each in named)
 
 
 def _note_types(parsed: Any, section: str) -> set[int]:
     """Read notes as docs/reference/abi.md has them: eight letters and a number, 8 bytes aligned."""
-    content = _content(parsed, section)
+    content = _section_content(parsed, section)
     return {
         int.from_bytes(content[at + 8 : at + 12], "little")
         for at in range(0, len(content), 8)
@@ -59,14 +63,14 @@ def _note_types(parsed: Any, section: str) -> set[int]:
     }
 
 
-def _others(types: set[int], names: list[str], needed: Any) -> dict[str, str]:
+def _find_other_libraries(types: set[int], names: list[str], needed: Any) -> dict[str, str]:
     """Return the other flag libraries.
 
     A file that joins may have been built with our headers of these libraries, whose functions
     look like a copy here: only names that our headers don't have count then.
     """
     found: dict[str, str] = {}
-    for name, marker in _marked(names):
+    for name, marker in _find_markers(names):
         if name in needed:
             found.setdefault(marker.origin, "user")
         elif marker.inner or not (NOTE_MODULE in types and marker.origin in _COMPATIBLE):
@@ -74,5 +78,5 @@ def _others(types: set[int], names: list[str], needed: Any) -> dict[str, str]:
     return found
 
 
-def _marked(names: list[str]) -> Iterator[tuple[str, Any]]:
+def _find_markers(names: list[str]) -> Iterator[tuple[str, Any]]:
     return ((name, marker) for name in names if (marker := find_marker(name)))

@@ -22,7 +22,7 @@ OURS = "paddle_flags"
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
-def several_registries(
+def find_duplicated_flags(
     loaded: Sequence[Loaded], files: Sequence[Binary], bridged: Bridged
 ) -> list[Report]:
     """Return the flags of ours that another library has too, in this process or in files."""
@@ -30,7 +30,10 @@ def several_registries(
     elsewhere = [binary for binary in files if os.path.realpath(binary.path) not in here]
     own = _own_flags(elsewhere)
     found: dict[str, dict[str, list[str]]] = {}
-    for name, library, path in [*_in_process(own, loaded, bridged), *_in_files(own, elsewhere)]:
+    for name, library, path in [
+        *_duplicates_in_process(own, loaded, bridged),
+        *_duplicates_in_files(own, elsewhere),
+    ]:
         found.setdefault(name, {OURS: own[name]}).setdefault(library, []).append(path)
     return [{"name": name, "registries": found[name]} for name in sorted(found)]
 
@@ -58,7 +61,7 @@ def _own_flags(files: Sequence[Binary]) -> dict[str, list[str]]:
     return own
 
 
-def _in_process(
+def _duplicates_in_process(
     own: dict[str, list[str]], loaded: Sequence[Loaded], bridged: Bridged
 ) -> Iterator[tuple[str, str, str]]:
     """Return the flags of other libraries in this process, unless the variable is ours too.
@@ -70,7 +73,9 @@ def _in_process(
             yield each.variable.name, each.variable.origin, each.binary.path
 
 
-def _in_files(own: dict[str, list[str]], files: Sequence[Binary]) -> Iterator[tuple[str, str, str]]:
+def _duplicates_in_files(
+    own: dict[str, list[str]], files: Sequence[Binary]
+) -> Iterator[tuple[str, str, str]]:
     """Return the flags of other libraries in files, unless the variable is ours too."""
     for binary in files:
         cells = {flag.name: flag.cell for flag in binary.flags}

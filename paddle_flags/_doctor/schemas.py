@@ -26,7 +26,7 @@ def is_schema(name: str) -> bool:
     return _SCHEMA.fullmatch(name) is not None
 
 
-def _schemas() -> Iterator[Report]:
+def _schemas_in_process() -> Iterator[Report]:
     return filter(None, for_each(FLAGS.values(), _schema_of))
 
 
@@ -49,7 +49,7 @@ def _schemas_in(binary: Binary) -> Iterator[Report]:
 
 def all_schemas(binaries: Sequence[Binary]) -> list[Report]:
     """Return those of the process, and of files that aren't in it or were refused."""
-    found = list(_schemas())
+    found = list(_schemas_in_process())
     for binary in binaries:
         for schema in _schemas_in(binary):
             same = [each for each in found if each["hash"] == schema["hash"]]

@@ -31,8 +31,8 @@ def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWante
     if options.config is not None or options.config_flag is not None or options.problems:
         from paddle_flags._input import named_files
 
-        files = named_files.find(tokens, options)
-        config = named_files.read(files, options)
+        files = named_files.find_files(tokens, options)
+        config = named_files.read_files(files, options)
     call = Call(options)
     err = new_error()
     rest = call.run(tokens, config, err)
@@ -44,9 +44,9 @@ def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWante
     if not isinstance(rest, list):
         raise call.found.gather(err, errors.FlagParseError)
     if files:
-        from paddle_flags._input.config import remember
+        from paddle_flags._input.config import remember_files
 
-        remember(files)
+        remember_files(files)
     if options.env_prefix is not None:
         remember_prefix(options.env_prefix)
     for function in after_reading:

@@ -20,7 +20,7 @@ from paddle_flags._core.status import (
     to_text,
 )
 from paddle_flags._input import files
-from paddle_flags._input.dicts import is_defined, is_of_numbers, with_dicts
+from paddle_flags._input.dicts import has_numeric_type, is_defined, join_dict_tables
 from paddle_flags._input.reading import Reading
 from paddle_flags._native import ffi, lib
 
@@ -73,7 +73,7 @@ class ConfigFiles:
         self.allow_pending = allow_pending
         self._environment = environment
         self._flag_in_file = flag_in_file or str  # a subclass of str is text too
-        self._files = [*_files_of(config), *map(_parts, named)]
+        self._files = [*_parse_files(config), *map(_parse_path, named)]
 
     def read(self) -> Any:
         """Read the files; return a `pd_config *` with their values and errors."""
@@ -81,7 +81,7 @@ class ConfigFiles:
         self._set_environment(config)
         for file in self._files:
             if not file.given:
-                fail(config, "a configuration file has an empty name, expected a path")
+                add_error(config, "a configuration file has an empty name, expected a path")
             elif file.optional and not os.path.lexists(file.path):
                 continue
             elif files.suffix_of(file.path) in files.FLAGFILES:
@@ -102,19 +102,19 @@ class ConfigFiles:
             file.path, Reading(file.given, file.table, self._environment.get("env_prefix"))
         )
         if not (file.optional or reading.has_table or reading.problems):
-            fail(config, f"{reading.path}: has no table {'.'.join(file.table)}")
+            add_error(config, f"{reading.path}: has no table {'.'.join(file.table)}")
         place = ffi.new("char[]", to_bytes(reading.path))
         origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
 
         def refuse(at: Place, why: str) -> None:
-            fail(config, f"{reading.path}:{at.line}:{at.column}: {why}", lib.PD_ERR_VALUE)
+            add_error(config, f"{reading.path}:{at.line}:{at.column}: {why}", lib.PD_ERR_VALUE)
 
-        for value in with_dicts(self._renamed(reading, config), refuse):
-            _add(config, value, origin)
+        for value in join_dict_tables(self._values_by_flag_name(reading, config), refuse):
+            _add_value(config, value, origin)
         for problem in reading.problems:
-            fail(config, problem)
+            add_error(config, problem)
 
-    def _renamed(self, reading: Reading, config: Any) -> list[FileValue]:
+    def _values_by_flag_name(self, reading: Reading, config: Any) -> list[FileValue]:
         """Return the values by the names of their flags; those of inner tables come last."""
         found: list[tuple[int, FileValue]] = []
         for value in reading.values:
@@ -123,7 +123,7 @@ class ConfigFiles:
             except errors.UndefinedFlagError as error:
                 at = value.key or value.at
                 place = f"{reading.path}:{at.line}:{at.column}"
-                fail(config, f"{place}: {error}", lib.PD_ERR_UNDEFINED)
+                add_error(config, f"{place}: {error}", lib.PD_ERR_UNDEFINED)
                 continue
             if name is not None:
                 depth = value.name.count(".") - name.count(".")
@@ -133,7 +133,7 @@ class ConfigFiles:
     def _read_flagfile(self, config: Any, file: _File) -> None:
         path = file.given if os.path.abspath(file.given) == file.path else file.path
         if not os.path.lexists(file.path):
-            fail(config, f"{path}: no such file{files.near_file(file.path, path)}")
+            add_error(config, f"{path}: no such file{files.suggest_file(file.path, path)}")
             return
         found = ErrorList()
         err = new_error()
@@ -150,12 +150,12 @@ class ConfigFiles:
 _last: ConfigFiles | None = None
 
 
-def last() -> ConfigFiles | None:
+def last_files() -> ConfigFiles | None:
     """Return the files of the last command line that had any."""
     return _last
 
 
-def remember(files: ConfigFiles | None) -> None:
+def remember_files(files: ConfigFiles | None) -> None:
     """Let `reload` read these files."""
     global _last  # one command line, one process
     _last = files
@@ -168,7 +168,7 @@ def new_config(source: int = lib.PD_SOURCE_FILE) -> Any:
     return ffi.gc(made[0], lib.pd_config_free)
 
 
-def fail(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
+def add_error(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
     """Add an error to a `pd_config *`, which is refused then."""
     error = new_error()
     error.status = status
@@ -176,7 +176,7 @@ def fail(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
     _call(lib.pd_config_fail, config, error)
 
 
-def _add(config: Any, value: FileValue, origin: Any) -> None:
+def _add_value(config: Any, value: FileValue, origin: Any) -> None:
     name = to_bytes(value.name)
     origin.line, origin.column = _place_of(value)
     literal = _LITERALS[value.kind]
@@ -185,7 +185,7 @@ def _add(config: Any, value: FileValue, origin: Any) -> None:
         unquoted.add((value.name, place, origin.line, origin.column))
     if value.is_list:
         literal = lib.PD_TYPE_string + 16 * literal
-    if value.rewritten and not is_of_numbers(value.name):
+    if value.rewritten and not has_numeric_type(value.name):
         literal += lib.PD_LITERAL_REWRITTEN
     _call(lib.pd_config_add, config, name, to_bytes(value.text), literal, origin)
 
@@ -200,7 +200,7 @@ def _call(function: Any, *arguments: Any) -> None:
     check_status(function(*arguments, err), err)
 
 
-def _files_of(config: Path | Sequence[Path]) -> list[_File]:
+def _parse_files(config: Path | Sequence[Path]) -> list[_File]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
     if isinstance(config, Mapping):
@@ -208,7 +208,7 @@ def _files_of(config: Path | Sequence[Path]) -> list[_File]:
             f"config is {quote_value(config)}: {expected}, not values; set those by FLAGS.update"
         )
     try:
-        found = [_parts(path) for path in every]
+        found = [_parse_path(path) for path in every]
     except TypeError:
         raise errors.FlagTypeError(f"config is {quote_value(config)}: {expected}") from None
     for file in found:
@@ -218,7 +218,7 @@ def _files_of(config: Path | Sequence[Path]) -> list[_File]:
     return found
 
 
-def _parts(path: Path) -> _File:
+def _parse_path(path: Path) -> _File:
     """Split text as [?]FILE[#TABLE]; bytes and path objects are the file alone."""
     name = os.fsdecode(path)
     table: tuple[str, ...] = ()

@@ -42,7 +42,7 @@ def is_defined(name: str) -> bool:
     return bool(_address_of(name))
 
 
-def _owner_of(name: str) -> tuple[str, Flag[Any]] | None:
+def _dict_flag_of(name: str) -> tuple[str, Flag[Any]] | None:
     """Return the flag with a dict that the name, or the beginning of a dotted one, is of."""
     ends = [at for at, sign in enumerate(name) if sign == "."]
     for end in [None] if _address_of(name) else ends:
@@ -53,7 +53,7 @@ def _owner_of(name: str) -> tuple[str, Flag[Any]] | None:
     return None
 
 
-def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
+def _find_refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
     """Return why a value cannot be that of the flag, or of a key of its dict; None if it can."""
     type_: Any = flag._type
     kind = "a list" if value.is_list else _KINDS[value.kind]
@@ -83,27 +83,27 @@ def _refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
     return f"--{quote(value.name)}{why}"
 
 
-def is_of_numbers(name: str) -> bool:
+def has_numeric_type(name: str) -> bool:
     """Return whether a type of Python makes numbers of the values, or the items, of a flag."""
     flag = flags_made.get(_address_of(name))
     type_ = None if flag is None else flag._type
     return type_ is not None and (type_.item or type_).is_number
 
 
-def with_dicts(
+def join_dict_tables(
     values: Iterable[FileValue], refuse: Callable[[Place, str], None]
 ) -> list[FileValue]:
     """Return the values, with one in place of all that are in the table of a dict."""
     found: list[FileValue] = []
     tables: dict[str, tuple[int, list[str]]] = {}  # owner: index in `found`, items
     for value in values:
-        owned = _owner_of(value.name)
+        owned = _dict_flag_of(value.name)
         if owned is None:
             found += [] if value.kind == "table" else [value]
             continue
         owner, flag = owned
         key = None if value.name == owner else value.name[len(owner) + 1 :]
-        why = None if flag.retired else _refusal(flag, key, value)
+        why = None if flag.retired else _find_refusal(flag, key, value)
         if why:
             refuse(value.at, why)
         elif key is None and value.kind != "table":

@@ -35,13 +35,15 @@ def read(text: str, reading: Reading) -> None:
             if variable.startswith(reading.prefix):
                 name = variable[len(reading.prefix) :]
                 lower = name.lower() if name.isupper() else name
-                _add(reading, names.get(name, lower), binding.value and values[variable], at)
+                _add_variable(
+                    reading, names.get(name, lower), binding.value and values[variable], at
+                )
 
 
-def _add(reading: Reading, name: str, value: str | None, at: Place) -> None:
+def _add_variable(reading: Reading, name: str, value: str | None, at: Place) -> None:
     if value is None:
         reading.add_error([name], at, "the value is missing, expected NAME=VALUE")
-    elif reading.claim([name], at):
+    elif reading.check_new_key([name], at):
         reading.add_value([name], Scalar("text", value), at)
 
 

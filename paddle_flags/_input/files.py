@@ -37,8 +37,8 @@ def read(path: str, reading: Reading) -> Reading:
             reading.stop(None, f"expected a name that ends in {', '.join([*READERS, *FLAGFILES])}")
         if os.path.basename(path) == "pyproject.toml" and not reading.table:
             reading.stop(None, f"expected one of its tables, as in {reading.path}#tool.NAME")
-        text = _load(path, reading)
-        _reader(kind).read(text, reading)
+        text = _load_text(path, reading)
+        _reader_module(kind).read(text, reading)
     except Stop:
         pass
     except RecursionError:  # of a library, in spite of DEPTH: little stack was left
@@ -46,7 +46,7 @@ def read(path: str, reading: Reading) -> Reading:
     return reading
 
 
-def _reader(kind: str) -> _ReaderModule:
+def _reader_module(kind: str) -> _ReaderModule:
     """Return the module that reads a format; few programs need all of them."""
     if kind == "toml":
         from paddle_flags._input import toml_reader
@@ -65,11 +65,11 @@ def _reader(kind: str) -> _ReaderModule:
     return json_reader
 
 
-def _load(path: str, reading: Reading) -> str:
+def _load_text(path: str, reading: Reading) -> str:
     try:
         data = _load_bytes(path)
     except FileNotFoundError:
-        reading.stop(None, f"no such file{near_file(path, reading.path)}")
+        reading.stop(None, f"no such file{suggest_file(path, reading.path)}")
     except OSError as error:
         reading.stop(None, error.strerror or str(error))
     except ValueError as error:
@@ -86,7 +86,7 @@ def _load(path: str, reading: Reading) -> str:
         reading.stop(Places(before)(len(before)), why)
 
 
-def near_file(path: str, shown: str) -> str:
+def suggest_file(path: str, shown: str) -> str:
     """Return "; did you mean 'x'?" if a file with nearly that name is there, else ""."""
     import difflib
 

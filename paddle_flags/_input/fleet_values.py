@@ -66,11 +66,11 @@ def apply_values(values: Iterable[FleetValue]) -> None:
 
 
 def is_startup_over() -> bool:
-    """Return whether a command line was parsed, after which flags change only by `why_not`."""
+    """Return whether a command line was parsed; then `why_unchangeable` decides what changes."""
     return bool(lib.pd_startup_over())
 
 
-def why_not(name: str) -> str | None:
+def why_unchangeable(name: str) -> str | None:
     """Return why a flag of the running process can't change from outside; None if it can.
 
     It is as for live clients, with the same words: only a flag with the attribute
@@ -93,7 +93,7 @@ def _call_with_values(function: Any, values: Iterable[FleetValue]) -> errors.Fla
     """Check or apply values; return the exception that has all errors, or None."""
     config = new_config(lib.PD_SOURCE_FLEET)
     for value in values:
-        _add(config, value)
+        _add_value(config, value)
     found, err = ErrorList(), new_error()
     if function(config, True, found.pointer, err) != lib.PD_OK:
         return found.gather(err)
@@ -101,8 +101,8 @@ def _call_with_values(function: Any, values: Iterable[FleetValue]) -> errors.Fla
     return None
 
 
-def _add(config: Any, given: FleetValue) -> None:
-    text, literal = _written(given)
+def _add_value(config: Any, given: FleetValue) -> None:
+    text, literal = _text_and_literal(given)
     place = ffi.new("char[]", to_bytes(given.place))
     origin = ffi.new("pd_origin *", (lib.PD_SOURCE_FLEET, given.revision, place))
     err = new_error()
@@ -110,17 +110,17 @@ def _add(config: Any, given: FleetValue) -> None:
     check_status(lib.pd_config_add(config, name, data, literal, origin, err), err)
 
 
-def _written(given: FleetValue) -> tuple[str, int]:
+def _text_and_literal(given: FleetValue) -> tuple[str, int]:
     """Return the text of a value, and how it was written, as `pd_config_add` wants them."""
     value = given.value
     if not isinstance(value, list):
-        return _plain(given, value), _KINDS[type(value)]
-    texts = [_plain(given, item) for item in value]
+        return _item_text(given, value), _KINDS[type(value)]
+    texts = [_item_text(given, item) for item in value]
     kind = max((_KINDS[type(item)] for item in value), default=0)
     return encode(tuple(texts)), lib.PD_TYPE_string + 16 * kind
 
 
-def _plain(given: FleetValue, item: Item) -> str:
+def _item_text(given: FleetValue, item: Item) -> str:
     if type(item) not in _KINDS:
         expected = "expected text, a number, true, false or a list of these"
         raise errors.FlagTypeError(f"{given.name}: {quote_value(item)}: {expected}")

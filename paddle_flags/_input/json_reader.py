@@ -39,7 +39,7 @@ def _store_value(match: re.Match[str], tree: Tree, at: Place, reading: Reading) 
     elif match[1]:
         tree.value(Scalar("text", json.loads(token)), at)
     elif token in ("{", "["):
-        tree.begin(at, is_table=token == "{")
+        tree.begin_container(at, is_table=token == "{")
     elif token in ("}", "]"):
         tree.end()
     elif token in _NO_NUMBERS:

@@ -9,7 +9,7 @@ from paddle_flags._core import lists
 from paddle_flags._core.define import define
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._core.status import quote_value
-from paddle_flags._input.config import ConfigFiles, fail, new_config
+from paddle_flags._input.config import ConfigFiles, add_error, new_config
 from paddle_flags._input.options import ParseOptions
 from paddle_flags._input.preview import preview_line
 from paddle_flags._native import ffi, lib
@@ -42,11 +42,11 @@ def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
     return flag
 
 
-def find(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
+def find_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
     """Return the files, those that the user names last; None if the program has none."""
     named: list[str] = []
     if options.config_flag is not None:
-        named = _named(tokens, options)
+        named = _preview_files(tokens, options)
     elif options.config is None:
         return None
     return ConfigFiles(
@@ -63,11 +63,11 @@ def find(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
     )
 
 
-def _named(tokens: list[str], options: ParseOptions) -> list[str]:
-    return names_of(config_flag(options), tokens, options)
+def _preview_files(tokens: list[str], options: ParseOptions) -> list[str]:
+    return preview_names(config_flag(options), tokens, options)
 
 
-def names_of(
+def preview_names(
     flag: Flag[Any], tokens: list[str], options: ParseOptions, config: Any = ffi.NULL
 ) -> list[str]:
     """Return what a flag will have once the line is parsed."""
@@ -77,7 +77,7 @@ def names_of(
     return list(lists.decode(str, text)) if flag.items else [text][: len(text)]
 
 
-def read(files: ConfigFiles | None, options: ParseOptions) -> Any:
+def read_files(files: ConfigFiles | None, options: ParseOptions) -> Any:
     """Return a `pd_config *` with what the files have, and with the errors of the program."""
     config = files.read() if files else new_config()
     if options.config_flag is not None:
@@ -85,7 +85,7 @@ def read(files: ConfigFiles | None, options: ParseOptions) -> Any:
         found = preview_line([""], ParseOptions(), flag=flag, config=config)
         if found.text is not None:
             why = "a configuration file cannot name others"
-            fail(config, f"{found.place}: --{flag.name}: {why}")
+            add_error(config, f"{found.place}: --{flag.name}: {why}")
     for problem in options.problems:
-        fail(config, problem, lib.PD_ERR_ARGV)
+        add_error(config, problem, lib.PD_ERR_ARGV)
     return config

@@ -7,9 +7,9 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_named, plugin_parts
+from paddle_flags._core.plugin import load_with_remedy, split_plugin
 from paddle_flags._core.status import quote_value
-from paddle_flags._input.named_files import find, names_of, naming_flag
+from paddle_flags._input.named_files import find_files, naming_flag, preview_names
 from paddle_flags._native import ffi
 
 if TYPE_CHECKING:
@@ -36,21 +36,21 @@ def load_plugins(tokens: list[str], options: ParseOptions) -> None:
     Raises the errors of the program's own plugins, and what the import of a module raises.
     """
     options.check()
-    for plugin in _plugins_of(options.plugins):
-        _load(plugin, 'plugins=["{namespace}={path}"]')
+    for plugin in _list_plugins(options.plugins):
+        _load_plugin(plugin, 'plugins=["{namespace}={path}"]')
     if options.plugin_flag is None:
         return
     flag = plugin_flag(options)
-    files = find(tokens, options)
+    files = find_files(tokens, options)
     config = files.read() if files else ffi.NULL
-    for name in names_of(flag, tokens, options, config):
+    for name in preview_names(flag, tokens, options, config):
         try:
-            _load(name, f"--{flag.name}={{namespace}}={{path}}")
+            _load_plugin(name, f"--{flag.name}={{namespace}}={{path}}")
         except errors.FlagError as error:
             options.problems += [f"--{flag.name}: {each}" for each in error.errors]
 
 
-def _plugins_of(plugins: Plugins | None) -> list[Plugin]:
+def _list_plugins(plugins: Plugins | None) -> list[Plugin]:
     if plugins is None:
         return []
     every = [plugins] if isinstance(plugins, (str, os.PathLike)) else plugins
@@ -61,14 +61,14 @@ def _plugins_of(plugins: Plugins | None) -> list[Plugin]:
         raise errors.FlagTypeError(f"plugins is {quote_value(plugins)}: {expected}") from None
 
 
-def _load(plugin: Plugin, remedy: str) -> None:
+def _load_plugin(plugin: Plugin, remedy: str) -> None:
     if isinstance(plugin, str) and _is_module(plugin):
-        _import(plugin)
+        _import_plugin(plugin)
     elif isinstance(plugin, str):
-        namespace, file = plugin_parts(plugin)
-        load_named(file, namespace, remedy)
+        namespace, file = split_plugin(plugin)
+        load_with_remedy(file, namespace, remedy)
     else:
-        load_named(plugin, "", remedy)
+        load_with_remedy(plugin, "", remedy)
 
 
 def _is_module(name: str) -> bool:
@@ -77,7 +77,7 @@ def _is_module(name: str) -> bool:
     return all(map(str.isidentifier, parts)) and parts[-1].lower() not in _LIBRARIES
 
 
-def _import(module: str) -> None:
+def _import_plugin(module: str) -> None:
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -157,7 +157,7 @@ class Call:
             "pd_parse_options *",
             {
                 "size": ffi.sizeof("pd_parse_options"),
-                "arrange": _arrange(options.order),
+                "arrange": _arrangement_of(options.order),
                 "stop_at_argument": options.stop_at_argument,
                 "keep_startup": options.keep_startup,
                 "allow_pending": options.allow_pending,
@@ -187,7 +187,7 @@ def _address(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
 
-def _arrange(order: str) -> int:
+def _arrangement_of(order: str) -> int:
     if not isinstance(order, str) or order not in _ORDERS:
         message = f"order is {quote_value(order)}: expected 'remove', 'leave' or 'reorder'"
         raise errors.FlagArgumentError(message)

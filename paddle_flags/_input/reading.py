@@ -98,13 +98,13 @@ class Reading:
     def add_error(self, keys: Sequence[str], at: Place, why: str) -> None:
         """Record an error for a key, if it is wanted."""
         if self.wants(keys):
-            self.fail(at, f"{flag(keys[len(self.table) :])}: {why}")
+            self.fail(at, f"{shown_flag(keys[len(self.table) :])}: {why}")
 
-    def claim(self, keys: Sequence[str], at: Place) -> bool:
+    def check_new_key(self, keys: Sequence[str], at: Place) -> bool:
         """Record an error if the file has used the name before; return whether it has not."""
         if not self.wants(keys):
             return True
-        first = self._seen.setdefault(_spelling(keys), at)
+        first = self._seen.setdefault(_normalized_key(keys), at)
         if first is not at:
             self.add_repeated_key_error(keys, at, first)
         return first is at
@@ -118,7 +118,7 @@ class Reading:
         """Record an error for a key that was at `first` before."""
         self.add_error(keys, at, f"is given twice, first on line {first.line}")
 
-    def add_empty(self, keys: Sequence[str], at: Place) -> None:
+    def add_empty_table(self, keys: Sequence[str], at: Place) -> None:
         """Add an empty table: the value of a flag if that is a dict."""
         if self.wants(keys):
             name = ".".join(keys[len(self.table) :])
@@ -129,7 +129,7 @@ class Reading:
         if not self.wants(keys):
             return
         name = ".".join(keys[len(self.table) :])
-        key = self._seen.get(_spelling(keys))
+        key = self._seen.get(_normalized_key(keys))
         if not name:
             self.fail(at, "expected the name of a flag before the value")
             return
@@ -138,7 +138,7 @@ class Reading:
             self.fail(key or at, f"--{secret}: expected a value, not a table")
             return
         for scalar in value if isinstance(value, list) else [value]:
-            why = _unfit(scalar, in_list=isinstance(value, list))
+            why = _find_unfit(scalar, in_list=isinstance(value, list))
             if why:
                 self.add_error(keys, at, why)
                 return
@@ -153,7 +153,7 @@ class Reading:
         self.values.append(FileValue(name, text, kind, is_list, at, key, rewritten))
 
 
-def _spelling(keys: Sequence[str]) -> str:
+def _normalized_key(keys: Sequence[str]) -> str:
     """Return what two keys of the same flag have in common."""
     return normalize_name(".".join(keys))
 
@@ -164,7 +164,7 @@ def quote(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
 
 
-def flag(keys: Sequence[str]) -> str:
+def shown_flag(keys: Sequence[str]) -> str:
     """Return the flag that keys lead to, for a message."""
     name = ".".join(keys)
     return "--" + (_secret_start(name) or quote(name))
@@ -184,7 +184,7 @@ def _takes_tables(name: str) -> bool:
     return type_ is not None and type_.takes_tables
 
 
-def _unfit(value: Scalar, *, in_list: bool) -> str | None:
+def _find_unfit(value: Scalar, *, in_list: bool) -> str | None:
     if value.kind == "null":
         return "null is not a value; to keep the default, leave the name out"
     if value.kind == "date" and in_list:
@@ -199,7 +199,7 @@ def _unfit(value: Scalar, *, in_list: bool) -> str | None:
     return None
 
 
-def number(kind: str, written: str) -> Scalar:
+def number_scalar(kind: str, written: str) -> Scalar:
     """Return a number of TOML or YAML, with the text that C reads."""
     text = _number_text(written)
     return Scalar(kind, text, rewritten=text != written)

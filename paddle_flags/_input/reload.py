@@ -11,7 +11,7 @@ from paddle_flags._core.history import flagfiles_of_line
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, new_error, queue_warning, raise_deferred
 from paddle_flags._core.values import REDACTED
-from paddle_flags._input.config import last as last_files
+from paddle_flags._input.config import last_files
 from paddle_flags._native import lib
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def reload() -> list[FlagChange]:
         err = new_error()
         if lib.pd_config_apply(config, files.allow_pending, found.pointer, err) != lib.PD_OK:
             raise found.gather(err, errors.FlagParseError)
-        changes = _changes(before)
+        changes = _find_changes(before)
         raise_deferred(changes)
         return changes
 
@@ -88,7 +88,7 @@ def _snapshot(flags: Iterable[Flag[Any]]) -> dict[Flag[Any], _Held]:
     return held
 
 
-def _changes(before: dict[Flag[Any], _Held]) -> list[FlagChange]:
+def _find_changes(before: dict[Flag[Any], _Held]) -> list[FlagChange]:
     after = _snapshot(before)
     changes = []
     for flag, new in after.items():

@@ -11,7 +11,7 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number
+from paddle_flags._input.reading import DEPTH, Place, Places, Reading, Scalar, number_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,18 +64,18 @@ def read(text: str, reading: Reading) -> None:
         found.extend(_Walk(text, reading).pairs())
     except _Lost:
         lost = True
-    if sum(not (one.is_header or reading.claim(one.keys, one.key)) for one in found):
+    if sum(not (one.is_header or reading.check_new_key(one.keys, one.key)) for one in found):
         return  # TOML forbids it too, but says it less well
     try:
         data = tomllib.loads(text, parse_float=_Number)
     except tomllib.TOMLDecodeError as error:
-        reading.stop(*_explain(text, str(error)))
+        reading.stop(*_locate_error(text, str(error)))
     if lost:
         reading.stop(None, "is valid TOML, but paddle_flags cannot read it")
     if isinstance(_value_at(data, reading.table), dict):
         reading.note_table(reading.table)
     for one in found:
-        _add(reading, one, _value_at(data, one.keys))
+        _add_found(reading, one, _value_at(data, one.keys))
 
 
 def _value_at(data: Any, keys: list[str]) -> Any:
@@ -85,7 +85,7 @@ def _value_at(data: Any, keys: list[str]) -> Any:
     return data
 
 
-def _explain(text: str, message: str) -> tuple[Place, str]:
+def _locate_error(text: str, message: str) -> tuple[Place, str]:
     parts = _POSITION.fullmatch(message)
     if parts and parts[2]:
         return Place(int(parts[2]), int(parts[3])), f"not TOML: {parts[1]}"
@@ -93,33 +93,33 @@ def _explain(text: str, message: str) -> tuple[Place, str]:
     return Places(text)(len(text)), f"not TOML: {why} at the end of the file"
 
 
-def _add(reading: Reading, one: _Found, value: Any) -> None:
+def _add_found(reading: Reading, one: _Found, value: Any) -> None:
     if isinstance(value, dict):
         if not value:  # otherwise its own keys are there too
-            reading.add_empty(one.keys, one.value)
+            reading.add_empty_table(one.keys, one.value)
         return
     if not isinstance(value, list):
-        reading.add_value(one.keys, _scalar(value, one.raw), one.value)
+        reading.add_value(one.keys, _to_scalar(value, one.raw), one.value)
     elif any(isinstance(item, (list, dict)) for item in value):
         reading.add_error(one.keys, one.value, "expected a list of plain values")
     else:
         pairs = itertools.zip_longest(value, one.items)
-        reading.add_value(one.keys, [_scalar(item, raw) for item, raw in pairs], one.value)
+        reading.add_value(one.keys, [_to_scalar(item, raw) for item, raw in pairs], one.value)
 
 
-def _scalar(value: Any, raw: str) -> Scalar:
+def _to_scalar(value: Any, raw: str) -> Scalar:
     if isinstance(value, bool):
         return Scalar("bool", str(value).lower())
     if isinstance(value, int):
-        return number("integer", raw)
+        return number_scalar("integer", raw)
     if isinstance(value, _Number):
-        return number("number", value)
+        return number_scalar("number", value)
     if isinstance(value, str):
         return Scalar("text", value)
     return Scalar("date", _FINER.sub("", raw))
 
 
-def _items_in(part: str) -> list[str]:
+def _split_items(part: str) -> list[str]:
     """Return the items that a string, a comment or the text between them has."""
     if part[0] in "\"'":
         return [part]
@@ -143,7 +143,7 @@ class _Walk:
                 return
             if mark == "[":
                 at = self._place(self._at)
-                tables = [self._header()]
+                tables = [self._read_header()]
                 if self._reading.wants(tables[0]):
                     yield _Found(tables[0], at, at, "", [], is_header=True)
             elif mark == "}" and len(tables) > 1:
@@ -152,10 +152,10 @@ class _Walk:
             elif mark == "," and len(tables) > 1:
                 self._at += 1
             else:
-                one = self._pair(tables[-1])
+                one = self._read_pair(tables[-1])
                 if self._reading.wants(one.keys):
                     yield one
-                if self._pass_value(one.items):
+                if self._skip_value(one.items):
                     tables.append(one.keys)
 
     def _match_pattern(self, pattern: re.Pattern[str]) -> re.Match[str]:
@@ -165,35 +165,35 @@ class _Walk:
         self._at = match.end()
         return match
 
-    def _header(self) -> list[str]:
+    def _read_header(self) -> list[str]:
         if not self._text.startswith("[[", self._at):
-            return self._keys(self._match_pattern(_HEADER))
+            return self._read_keys(self._match_pattern(_HEADER))
         at = self._at
-        keys = self._keys(self._match_pattern(_ARRAY_HEADER))
+        keys = self._read_keys(self._match_pattern(_ARRAY_HEADER))
         depth = min(len(keys), len(self._reading.table))
         if keys[:depth] == self._reading.table[:depth]:
             why = "[[...]] is an array of tables, expected a table: [name]"
             self._reading.stop(self._place(at), why)
         return keys
 
-    def _pair(self, table: list[str]) -> _Found:
+    def _read_pair(self, table: list[str]) -> _Found:
         """Go to the value behind a key."""
         match = self._match_pattern(_PAIR)
-        keys = [*table, *self._keys(match)]
+        keys = [*table, *self._read_keys(match)]
         raw = _BARE.match(self._text, self._at)
         key, value = self._place(match.start()), self._place(self._at)
         if len(keys) > DEPTH:
             self._reading.stop(key, f"has {len(keys)} nested names, expected at most {DEPTH}")
         return _Found(keys, key, value, raw[0].rstrip() if raw else "", [])
 
-    def _keys(self, match: re.Match[str]) -> list[str]:
+    def _read_keys(self, match: re.Match[str]) -> list[str]:
         parts = _PARTS.findall(match[1])
         if len(parts) > DEPTH:
             why = f"has {len(parts)} nested names, expected at most {DEPTH}"
             self._reading.stop(self._place(match.start()), why)
-        return [self._key(part) for part in parts]
+        return [self._unquote_key(part) for part in parts]
 
-    def _key(self, part: str) -> str:
+    def _unquote_key(self, part: str) -> str:
         if "\\" not in part or part[0] != '"':
             return part[1:-1] if part[0] in "\"'" else part
         try:
@@ -202,19 +202,19 @@ class _Walk:
             raise _Lost from None
         return str(key)
 
-    def _pass_value(self, items: list[str]) -> bool:
+    def _skip_value(self, items: list[str]) -> bool:
         """Go behind a value, or into an inline table and say so; add the items of an array."""
         mark = self._text[self._at : self._at + 1]
         if mark == "{":
             self._at += 1
             return True
         if mark == "[":
-            self._pass_array(items)
+            self._skip_array(items)
         else:
             self._check_number(self._match_pattern(_VALUE))
         return False
 
-    def _pass_array(self, items: list[str]) -> None:
+    def _skip_array(self, items: list[str]) -> None:
         depth = 0
         while True:
             match = self._match_pattern(_IN_ARRAY)
@@ -224,7 +224,7 @@ class _Walk:
                 depth -= 1
             else:
                 self._check_number(match)
-                items += _items_in(match[0])
+                items += _split_items(match[0])
             if depth == 0:
                 return
             if depth > DEPTH:

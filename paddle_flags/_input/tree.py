@@ -40,7 +40,7 @@ class Tree:
         """Whether a key or the end of a table must come next."""
         return bool(self._open) and self._open[-1].is_table and self._open[-1].key is None
 
-    def begin(self, at: Place, *, is_table: bool) -> None:
+    def begin_container(self, at: Place, *, is_table: bool) -> None:
         """Take the beginning of a table or list."""
         if len(self._open) > DEPTH:
             self._reading.stop(at, "is nested too deeply")
@@ -73,7 +73,7 @@ class Tree:
             self._refuse_top(at)
         around = self._open[-1]
         if around.is_table:
-            self._add(value, at)
+            self._add_to_reading(value, at)
         else:
             around.items.append(value)
 
@@ -83,20 +83,20 @@ class Tree:
         if not self._open:
             return
         if ended.is_table and self._open[-1].is_table and not (ended.keys or ended.refused):
-            self._reading.add_empty(self._names, ended.at)
+            self._reading.add_empty_table(self._names, ended.at)
         if not ended.is_table and self._open[-1].is_table and not ended.refused:
-            self._add(ended.items, ended.at)
+            self._add_to_reading(ended.items, ended.at)
         elif self._open[-1].is_table:
             self._leave_key()
 
     def _refuse_top(self, at: Place) -> NoReturn:
         self._reading.stop(at, "expected a table of names and values")
 
-    def _add(self, value: Scalar | list[Scalar], at: Place) -> None:
+    def _add_to_reading(self, value: Scalar | list[Scalar], at: Place) -> None:
         table = self._open[-1]
         assert table.key  # a value follows a key
         refused = table.refused or table.key.refused
-        if not refused and self._reading.claim(self._names, table.key.at):
+        if not refused and self._reading.check_new_key(self._names, table.key.at):
             self._reading.add_value(self._names, value, at)
         self._leave_key()
 

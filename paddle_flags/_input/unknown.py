@@ -20,10 +20,10 @@ def variable_of(name: str) -> str:
 
 def flag_names() -> set[str]:
     """Return the names that the environment may use for the flags of this process."""
-    return {name for flag in all_flags() for name in _names(flag)}
+    return {name for flag in all_flags() for name in _variable_names(flag)}
 
 
-def _names(flag: Flag[Any]) -> Iterator[str]:
+def _variable_names(flag: Flag[Any]) -> Iterator[str]:
     """Yield the names of a flag that the environment may use: no aliases."""
     yield flag.name
     try:

@@ -14,7 +14,7 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number
+from paddle_flags._input.reading import Place, Places, Reading, Scalar, Stop, number_scalar
 from paddle_flags._input.tree import Tree
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _EventReader:
         except library.error.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             at = Place(mark.line + 1, mark.column + 1) if mark else self._last
-            self._reading.stop(at, f"not YAML: {_reason(error)}")
+            self._reading.stop(at, f"not YAML: {_error_text(error)}")
         except library.reader.ReaderError as error:
             at = Places(self._text)(error.position)
             why = f"not YAML: the character {chr(error.character)!a} is not allowed"
@@ -97,7 +97,7 @@ class _EventReader:
     def _handle_event(self, event: Any, events: Any) -> None:
         if isinstance(event, events.ScalarEvent):
             if self._tree.wants_key:
-                self._take_key(event)
+                self._add_key(event)
             else:
                 self._tree.value(self._scalar(event), self._last)
         elif isinstance(event, events.DocumentStartEvent):
@@ -110,7 +110,7 @@ class _EventReader:
             is_table = isinstance(event, events.MappingStartEvent)
             if event.tag not in (None, "!", _TABLE if is_table else _LIST):
                 self._refuse_tag()
-            self._tree.begin(self._last, is_table=is_table)
+            self._tree.begin_container(self._last, is_table=is_table)
         elif isinstance(event, events.CollectionEndEvent):
             self._tree.end()
 
@@ -124,13 +124,13 @@ class _EventReader:
         if event.version and tuple(event.version) != (1, 2):
             self._stop("has another version, expected YAML 1.2")
 
-    def _take_key(self, event: Any) -> None:
+    def _add_key(self, event: Any) -> None:
         if event.value == "<<" and event.implicit[0]:
             self._stop("merge keys (<<) are not supported, expected the values themselves")
         self._tree.key(event.value, self._last)
 
     def _scalar(self, event: Any) -> Scalar:
-        kind = self._kind(event)
+        kind = self._scalar_kind(event)
         if kind == "text" and event.implicit[0] and event.value.lower() in _BOOLS:
             kind = "bool"
         if kind == "bool":
@@ -139,10 +139,10 @@ class _EventReader:
         if kind in ("integer", "number"):
             if len(event.value) > _LONGEST:
                 self._stop("is too long for a number")
-            return number(kind, event.value)
+            return number_scalar(kind, event.value)
         return Scalar(kind, event.value)
 
-    def _kind(self, event: Any) -> str:
+    def _scalar_kind(self, event: Any) -> str:
         if event.tag is None and event.implicit[0] and _INTEGER.fullmatch(event.value):
             return "integer"  # as the resolver finds, which takes longer than all the rest
         if event.tag in (None, "!"):
@@ -159,7 +159,7 @@ class _EventReader:
         self._stop("tags (!name) are not supported, expected the value itself")
 
 
-def _reason(error: Any) -> str:
+def _error_text(error: Any) -> str:
     """Return what a MarkedYAMLError says, on one line, without a tag, which may be a secret."""
     parts = [part for part in (error.context, error.problem) if part]
     text = ", ".join(" ".join(str(part).split()) for part in parts)

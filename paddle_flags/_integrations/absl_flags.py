@@ -20,7 +20,7 @@ from paddle_flags._integrations.absl_link import (
     OurLink,
     TheirLink,
     absl_caller,
-    meaning_of,
+    definition_identity,
     raises_absl_errors,
 )
 from paddle_flags._integrations.absl_values import Codec, Proposal
@@ -123,7 +123,7 @@ class Bridge(DefinitionListener):
             "frame": absl_caller() if replace else None,
             **codec.limits(default),
         }
-        place = self._place(flag.name)
+        place = self._place_of(flag.name)
         try:
             return define_at(place, flag.name, default, flag.help, **known)
         except FlagConflictError:
@@ -132,7 +132,7 @@ class Bridge(DefinitionListener):
             known["aliases"] = []  # the letter may be what has another meaning here
             return define_at(place, flag.name, default, flag.help, **known)
 
-    def _place(self, name: str) -> FrameType | tuple[str, str, int]:
+    def _place_of(self, name: str) -> FrameType | tuple[str, str, int]:
         module = self._values.find_module_defining_flag(name)
         if module is None:  # it is being defined
             return absl_caller()
@@ -153,7 +153,7 @@ class Bridge(DefinitionListener):
             if flag.name not in self._links:
                 self._add_flag_to_absl(flag)
 
-    def find(self, name: str) -> None:
+    def sync_flag_to_absl(self, name: str) -> None:
         """Let absl have the flag of ours of this name, if there is one."""
         if name not in self._flags() and name in FLAGS and not name.startswith("__"):
             flag = FLAGS[name]
@@ -209,7 +209,7 @@ class Bridge(DefinitionListener):
     def on_restored(self, flag: Flag[Any]) -> None:
         """Add the flag again that stood for the restored definition."""
         self.on_removed(flag)
-        known = self._withdrawn.get((flag.name, meaning_of(flag)))
+        known = self._withdrawn.get((flag.name, definition_identity(flag)))
         if known is None:
             return
         link, names, lists = known
@@ -217,11 +217,11 @@ class Bridge(DefinitionListener):
             self._flags().setdefault(each, link.theirs)
         for flags_of_module in lists:
             flags_of_module.append(link.theirs)
-        link.forget()
+        link.forget_given()
         self._links[flag.name] = link
         (self._ours if isinstance(link, OurLink) else self._known.names).add(flag.name)
 
-    def release(self, name: str) -> Flag[Any] | None:
+    def unlink_flag(self, name: str) -> Flag[Any] | None:
         """Stop linking a flag that absl has dropped; return ours."""
         link = self._links.get(name)
         if link is None or name in self._ours:
@@ -231,15 +231,15 @@ class Bridge(DefinitionListener):
         link.dissolve()
         return link.ours
 
-    def delete(self, name: str) -> None:
+    def undefine_flag(self, name: str) -> None:
         """Undefine a flag that absl has deleted, unless another module defines it, too."""
-        ours = self.release(name)
+        ours = self.unlink_flag(name)
         if ours is not None:
             with suppress(FlagError):
                 ours.reset()  # the next definition of the name doesn't get its values
                 undefine(ours)
 
-    def redacting(self, validator: Any) -> Any:
+    def redact_validator(self, validator: Any) -> Any:
         """Return the validator, or one whose message shows no sensitive value."""
         names = validator.get_flags_names()
         links = {name: getattr(self._flags().get(name), "link", None) for name in names}
@@ -269,20 +269,20 @@ class Bridge(DefinitionListener):
             return read(argv, known_only)  # type: ignore[no-any-return]
         finally:
             self.reading = None
-            for link in self._given():
-                link.forget()
+            for link in self._given_links():
+                link.forget_given()
 
-    def _given(self) -> list[Link]:
+    def _given_links(self) -> list[Link]:
         return [link for link in self._links.values() if link.given is not None]
 
-    def finish(self) -> None:
+    def set_read_flags(self) -> None:
         """Set what absl has read, as `parse` does; raise flags.IllegalFlagValueError."""
         tokens, self.reading = self.reading, None
         if tokens is None:
             return
         tokens = tokens[1:]
         line = Line(len(tokens))
-        given = self._given()
+        given = self._given_links()
         for link in given:
             texts = link.given or []
             texts = texts if link.ours.multi else texts[-1:]
@@ -294,7 +294,7 @@ class Bridge(DefinitionListener):
             if isinstance(link, TheirLink):
                 link.commit_given()
             else:
-                link.forget()
+                link.forget_given()
 
     @staticmethod
     def _places_in(tokens: list[str], link: Link, count: int) -> list[int | None]:
@@ -371,18 +371,18 @@ _ABOUT_ALL = (
 )
 
 
-def _finding(method: Any, bridge: Bridge) -> Any:
+def _with_flag_sync(method: Any, bridge: Bridge) -> Any:
     """Return a method about one flag, before which absl gets ours of that name."""
 
     @functools.wraps(method)
     def call(values: Any, name: str, *arguments: Any) -> Any:
-        bridge.find(name)
+        bridge.sync_flag_to_absl(name)
         return method(values, name, *arguments)
 
     return call
 
 
-def _syncing(method: Any, bridge: Bridge) -> Any:
+def _with_full_sync(method: Any, bridge: Bridge) -> Any:
     """Return a method about all flags, before which absl gets all of ours."""
 
     @functools.wraps(method)
@@ -393,7 +393,7 @@ def _syncing(method: Any, bridge: Bridge) -> Any:
     return call
 
 
-def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods
+def _bridged_class(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods
     """Return the class of FlagValues that a bridge has been added to."""
 
     class Values(kind):  # type: ignore[misc]
@@ -403,7 +403,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             if not isinstance(name, str) or not isinstance(flag, flags.Flag):
                 super().__setitem__(name, flag)  # which raises
                 return
-            bridge.find(name)
+            bridge.sync_flag_to_absl(name)
             before = self.__dict__["__flags"].get(flag.name)
             if isinstance(getattr(before, "link", None), OurLink):
                 ours = before.link.ours
@@ -413,7 +413,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             if self.__dict__["__flags"].get(flag.name) is flag and before is not flag:
                 replaces = isinstance(getattr(before, "link", None), TheirLink)
                 if before is not None:
-                    bridge.release(flag.name)
+                    bridge.unlink_flag(flag.name)
                 try:
                     bridge.define_here(flag, replace=replaces)
                 except FlagConflictError as error:
@@ -424,11 +424,11 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             flag = self.__dict__["__flags"].get(name)
             super().__delattr__(name)
             if flag is not None and flag.name == name:
-                bridge.delete(name)
+                bridge.undefine_flag(name)
 
         def _set_attributes(self, **attributes: Any) -> None:
             for name in attributes:
-                bridge.find(name)
+                bridge.sync_flag_to_absl(name)
             super()._set_attributes(**attributes)
 
         def __iter__(self) -> Iterator[str]:
@@ -441,7 +441,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             return "".join(line for line in text.splitlines(keepends=True) if line.strip())
 
         def _assert_validators(self, validators: Iterable[Any]) -> None:
-            super()._assert_validators([bridge.redacting(each) for each in validators])
+            super()._assert_validators([bridge.redact_validator(each) for each in validators])
 
         def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
             if isinstance(argv, (str, bytes)):
@@ -449,7 +449,7 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             return bridge.read(argv, super().__call__, known_only=known_only)
 
         def mark_as_parsed(self) -> None:
-            bridge.finish()
+            bridge.set_read_flags()
             super().mark_as_parsed()
 
         def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -460,9 +460,9 @@ def _class_for(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with
             return made
 
     for name in _ABOUT_ONE:
-        setattr(Values, name, _finding(getattr(kind, name), bridge))
+        setattr(Values, name, _with_flag_sync(getattr(kind, name), bridge))
     for name in _ABOUT_ALL:
-        setattr(Values, name, _syncing(getattr(kind, name), bridge))
+        setattr(Values, name, _with_full_sync(getattr(kind, name), bridge))
     Values.__name__, Values.__qualname__ = kind.__name__, kind.__qualname__
     Values.__module__ = kind.__module__
     Values.bridge = bridge
@@ -478,7 +478,7 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
     found = getattr(type(values), "bridge", None)
     if not isinstance(found, Bridge):
         found = Bridge(values)
-        object.__setattr__(values, "__class__", _class_for(type(values), found))
+        object.__setattr__(values, "__class__", _bridged_class(type(values), found))
         before_reading.append(found.quote_items)
         after_reading.append(values.mark_as_parsed)
     found.inputs.update(inputs)

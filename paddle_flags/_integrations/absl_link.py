@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from absl import flags
 
 from paddle_flags._integrations.absl_validators import Watch, state
-from paddle_flags._integrations.absl_values import SharedList, verify
-from paddle_flags._integrations.line import set_texts
+from paddle_flags._integrations.absl_values import SharedList, verify_proposal
+from paddle_flags._integrations.line import set_flag_texts
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import (
     REDACTED,
@@ -47,7 +47,7 @@ class Link:
         self._hooked = False
         self._hooks: list[Hook | Watch] = []
         self.followers: set[Watch] = set()  # of other flags, whose validators read this one
-        self.meaning = meaning_of(ours)
+        self.meaning = definition_identity(ours)
         self.pinned: Any = _UNKNOWN  # a value that absl has set, which is the default of ours, too
         self.alone = False  # the value was parsed outside of a command line
         self._before: Any = _UNKNOWN  # the value before absl set one
@@ -58,7 +58,7 @@ class Link:
         # One base, as Python changes the class of an object only among classes of one layout.
         self.theirs.__class__ = type(self.kind.__name__, (self.kind,), members)
         for validator in self.theirs.validators:
-            self.watch_over(validator)
+            self.follow_validator(validator)
         if self.kind.value is not flags.Flag.value:  # something follows from a change
             self._hooks.append(self.ours.watch(lambda _: self.get()))
 
@@ -67,7 +67,7 @@ class Link:
         for hook in self._hooks:
             hook.remove()
         for watch in self.followers.difference(self._hooks):
-            watch.unfollow(self)
+            watch.unwatch_link(self)
 
     def dissolve(self) -> None:
         """Make absl's flag what it was."""
@@ -125,9 +125,9 @@ class Link:
         if value is None and self.accepts_none:
             self._assign_none(wanted)
             return
-        if state.source == lib.PD_SOURCE_RUNTIME and self._restore(wanted):
+        if state.source == lib.PD_SOURCE_RUNTIME and self._drop_if_restored(wanted):
             return
-        assign_values({self.ours: wanted}, _where(), state.source)
+        assign_values({self.ours: wanted}, _absl_caller_place(), state.source)
 
     accepts_none = False
 
@@ -136,13 +136,13 @@ class Link:
         self.ours.reset()
         if self.ours.value != empty:
             with suppress(FlagError):
-                assign_values({self.ours: empty}, _where(), state.source)
+                assign_values({self.ours: empty}, _absl_caller_place(), state.source)
 
-    def _remember(self) -> None:
+    def _remember_value(self) -> None:
         if self.ours.source not in ("run time", "argv"):
             self._before = self.ours.value
 
-    def _restore(self, wanted: Any) -> bool:
+    def _drop_if_restored(self, wanted: Any) -> bool:
         """Drop what was set last if `wanted` was there before, as flagsaver sets it again."""
         source = self.ours.source
         if source != "run time" and not (source == "argv" and self.alone):
@@ -157,24 +157,24 @@ class Link:
             self.pinned = wanted
         return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
 
-    def restored(self) -> None:
+    def handle_restore(self) -> None:
         """Drop what absl has parsed alone, as flagsaver has restored a flag that nobody had given.
 
         It sets no value again that is the same as before.
         """
         if not self.theirs.__dict__["present"] and self.ours.source == "argv" and self.alone:
             with raises_absl_errors():
-                self._restore(self.ours.value)
+                self._drop_if_restored(self.ours.value)
 
     def repin(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
             with raises_absl_errors():
-                assign_values({self.ours: value}, _where())
-            self.forget()
+                assign_values({self.ours: value}, _absl_caller_place())
+            self.forget_given()
 
-    def forget(self) -> None:
+    def forget_given(self) -> None:
         """Take absl's value from ours again."""
         self.given = None
         self._seen = _UNKNOWN
@@ -190,11 +190,11 @@ class Link:
         """Drop all values but the default."""
         with suppress(flags.IllegalFlagValueError), raises_absl_errors():
             self.ours.reset()
-        self.forget()
+        self.forget_given()
 
     # ---- validators ----
 
-    def watch_over(self, validator: Any) -> None:
+    def follow_validator(self, validator: Any) -> None:
         """Let a validator of absl check what is set on our side."""
         names = list(validator.get_flags_names())
         if len(names) == 1:
@@ -204,7 +204,7 @@ class Link:
         if names[0] != self.theirs.name or None in links:
             return  # another of the flags asks for it
 
-        ask = partial(verify, validator, self.values)
+        ask = partial(verify_proposal, validator, self.values)
         self._hooks.append(Watch([link for link in links if link], ask))
 
     def add_hooks(self) -> None:
@@ -216,10 +216,10 @@ class Link:
     def _run_validators(self, proposed: dict[str, Any]) -> None:
         for validator in list(self.theirs.validators):
             if list(validator.get_flags_names()) == [self.theirs.name]:
-                verify(validator, self.values, proposed)
+                verify_proposal(validator, self.values, proposed)
 
 
-def meaning_of(flag: Flag[Any]) -> tuple[Any, ...]:
+def definition_identity(flag: Flag[Any]) -> tuple[Any, ...]:
     """Return what tells the definition of a flag from another of the same name."""
     return flag.type, flag.items, flag.module, flag.file, flag.line
 
@@ -241,7 +241,7 @@ def absl_caller() -> FrameType:
     return first_user_frame(sys._getframe(), "absl.", "contextlib")
 
 
-def _where() -> tuple[str, int]:
+def _absl_caller_place() -> tuple[str, int]:
     frame = absl_caller()
     return frame.f_code.co_filename, frame.f_lineno
 
@@ -272,8 +272,8 @@ class TheirLink(Link):
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, as absl's parser reads it."""
         if not is_reading(self):
-            self._remember()
-            with _from_argv():
+            self._remember_value()
+            with _as_from_argv():
                 parse(argument)
                 self.set(self.get())  # a list may have grown in place
             self.alone = True
@@ -294,7 +294,7 @@ class TheirLink(Link):
         self._default = self.to_ours(self.theirs.default)
         with raises_absl_errors():
             self.ours.set_default(self._default)
-        self.forget()
+        self.forget_given()
 
 
 class OurLink(Link):
@@ -304,7 +304,7 @@ class OurLink(Link):
         """Set both values; absl's is what ours makes of it."""
         super().set(value)
         if self.given is None:
-            self.forget()
+            self.forget_given()
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, which our registry reads."""
@@ -312,14 +312,14 @@ class OurLink(Link):
             self.given = [*(self.given or ()), argument]
             self.theirs.__dict__["_value"] = argument
         else:
-            self._remember()
-            with _from_argv(), raises_absl_errors():
+            self._remember_value()
+            with _as_from_argv(), raises_absl_errors():
                 if isinstance(argument, str):
-                    set_texts([(self.ours.name, argument)])
+                    set_flag_texts([(self.ours.name, argument)])
                 else:
                     self.set(argument)
             self.alone = True
-            self.forget()
+            self.forget_given()
         self.theirs.__dict__["present"] += 1
 
     def set_default(self, value: Any) -> None:
@@ -330,11 +330,11 @@ class OurLink(Link):
                 check_call(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
             else:
                 self.ours.set_default(self.to_ours(value))
-        self.forget()
+        self.forget_given()
 
 
 @contextmanager
-def _from_argv() -> Iterator[None]:
+def _as_from_argv() -> Iterator[None]:
     """What absl parses outside of a command line comes from one all the same."""
     state.source = lib.PD_SOURCE_ARGV
     try:
@@ -365,7 +365,7 @@ class _Validators(list):  # type: ignore[type-arg]
 
     def append(self, validator: Any) -> None:
         super().append(validator)
-        self._link.watch_over(validator)
+        self._link.follow_validator(validator)
 
 
 class Bridged:
@@ -377,7 +377,7 @@ class Bridged:
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
         if name == "__dict__":
-            self.link.restored()
+            self.link.handle_restore()
 
     @property
     def present(self) -> int:

@@ -57,9 +57,9 @@ class Watch:
         self._links = list(links)
         self._ask = ask
         self._adding = False
-        self._hook = self._add(self._links)
+        self._hook = self._add_validator(self._links)
 
-    def _add(self, links: list[Link]) -> Hook:
+    def _add_validator(self, links: list[Link]) -> Hook:
         def accept(*values: Any) -> bool:
             if not state.inside and not self._adding:
                 self._check(links, values)
@@ -77,16 +77,16 @@ class Watch:
             except ValueError as error:
                 refusal = error
         more = [link for link in proposals.read if link not in self._links]
-        if more and self._follow([*self._links, *more]):
+        if more and self._watch_links([*self._links, *more]):
             return  # the registry asks again, as there is another validator
         if refusal:
             raise refusal
 
-    def _follow(self, links: list[Link]) -> bool:
+    def _watch_links(self, links: list[Link]) -> bool:
         """Be asked about these flags from now on; return whether that can be."""
         self._adding = True
         try:
-            hook = self._add(links)
+            hook = self._add_validator(links)
         except FlagError:  # one of them has gone, on another thread
             return False
         finally:
@@ -97,11 +97,11 @@ class Watch:
             link.followers.add(self)
         return True
 
-    def unfollow(self, link: Link) -> None:
+    def unwatch_link(self, link: Link) -> None:
         """Go on without a flag that a validator has read, and that goes now."""
         links = [each for each in self._links if each is not link]
         if links and links != self._links:
-            self._follow(links)
+            self._watch_links(links)
 
     def remove(self) -> None:
         """Ask no more."""

@@ -33,7 +33,7 @@ class Codec:
         self._is_list = self._is_multi or (
             isinstance(self._parser, flags.BaseListParser) and not spaces
         )
-        self.kind = _kind(self._parser, boolean=flag.boolean)
+        self.kind = _native_type(self._parser, boolean=flag.boolean)
         self._is_exact = (
             self.kind != "string"
             or type(self._parser) in _TEXTS
@@ -121,7 +121,7 @@ _CHOICES = (flags.EnumParser, flags.EnumClassParser)
 _TEXTS = (flags.ArgumentParser, flags.EnumParser)
 
 
-def _kind(parser: Any, *, boolean: bool) -> str:
+def _native_type(parser: Any, *, boolean: bool) -> str:
     """Return the type in C of a value, or of an item; text for all that has no other."""
     if boolean or type(parser) is flags.BooleanParser:
         return "bool"
@@ -143,7 +143,7 @@ class SharedList(list):  # type: ignore[type-arg]
     def __reduce_ex__(self, protocol: object) -> Any:
         return list, (list(self),)
 
-    def _change(self, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    def _change_and_notify(self, method: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
         before = list(self)
         result = method(self, *arguments, **named)
         try:
@@ -156,12 +156,12 @@ class SharedList(list):  # type: ignore[type-arg]
         return result
 
 
-def _changing(name: str) -> Any:
+def _notifying_method(name: str) -> Any:
     method = getattr(list, name)
 
     @functools.wraps(method)
     def change(self: SharedList, *arguments: Any, **named: Any) -> Any:
-        return self._change(method, *arguments, **named)
+        return self._change_and_notify(method, *arguments, **named)
 
     return change
 
@@ -170,7 +170,7 @@ for _name in (
     *("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"),
     *("__setitem__", "__delitem__", "__iadd__", "__imul__"),
 ):
-    setattr(SharedList, _name, _changing(_name))
+    setattr(SharedList, _name, _notifying_method(_name))
 
 
 class Proposal:
@@ -189,7 +189,7 @@ class _Value:
         self.value = value
 
 
-def verify(validator: Any, values: Any, proposed: dict[str, Any]) -> None:
+def verify_proposal(validator: Any, values: Any, proposed: dict[str, Any]) -> None:
     """Ask a validator, which may read other flags, as absl asks when it has read the line."""
     was = values.__dict__["__flags_parsed"]
     values.__dict__["__flags_parsed"] = True

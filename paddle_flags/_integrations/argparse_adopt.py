@@ -72,11 +72,11 @@ class _Typed:
     """A type of the program's own that remembers the text."""
 
     def __init__(self, convert: Callable[[str], Any]) -> None:
-        self._convert = convert
+        self._convert_item = convert
         self.__name__ = getattr(convert, "__name__", repr(convert))  # for messages
 
     def __call__(self, text: str) -> _Pair:
-        return _Pair(text, self._convert(text))
+        return _Pair(text, self._convert_item(text))
 
 
 class OptionFlag:
@@ -91,15 +91,15 @@ class OptionFlag:
         self._first = actions[0]
         self.dest = self._first.dest
         self.name = self._prefix + normalize_name(self.dest)
-        self._kind = _kind(actions)
-        self._item = _item(actions, self._kind)
+        self._kind = _option_kind(actions)
+        self._item = _item_type(actions, self._kind)
         self._custom = self._item == "custom"
         self.spellings = [each for action in actions for each in action.option_strings]
         self.required = [action for action in actions if action.required]
         self._types: list[Any] = [action.type for action in actions]
         self._type: Any = next((kind for kind in self._types if kind is not None), None)
         self._type_name = getattr(self._type, "__name__", repr(self._type))
-        self._default = self._value(self._plain_default())
+        self._default = self._to_flag_value(self._plain_default())
         self.flag: Flag[Any]
 
     # ---- the definition ----
@@ -129,14 +129,14 @@ class OptionFlag:
             if not self._aliases():
                 raise
             self.flag = define_at(frame, self.name, self._default, self._help(), **known)
-        self._meaning = _meaning(self.flag)
+        self._meaning = _definition_identity(self.flag)
         self._add_checks(check)
 
     @property
     def is_current(self) -> bool:
         """Whether the flag is still the one that was defined for the options."""
         with suppress(UndefinedFlagError):
-            return _meaning(self.flag) == self._meaning
+            return _definition_identity(self.flag) == self._meaning
         return False
 
     def _aliases(self) -> list[str]:
@@ -172,7 +172,7 @@ class OptionFlag:
                 return None
         return default
 
-    def _value(self, value: Any) -> Any:
+    def _to_flag_value(self, value: Any) -> Any:
         """Return a value of the namespace as one of the flag; None, as nothing."""
         if value is None or value is argparse.SUPPRESS:
             return {"bool": False, "list": ()}.get(self._kind, _EMPTY.get(self._item, ""))
@@ -180,10 +180,10 @@ class OptionFlag:
             return bool(value)
         if self._kind == "list":
             several = value if isinstance(value, (list, tuple)) else [value]
-            return tuple(self._scalar(each) for each in several)
-        return self._scalar(value)
+            return tuple(self._to_flag_scalar(each) for each in several)
+        return self._to_flag_scalar(value)
 
-    def _scalar(self, value: Any) -> Any:
+    def _to_flag_scalar(self, value: Any) -> Any:
         if isinstance(value, _Pair):
             return value.text
         if self._custom and isinstance(value, Enum):
@@ -217,7 +217,7 @@ class OptionFlag:
             lowest, highest = choices[0], choices[-1]
             if self._kind == "scalar" and lowest <= self._default <= highest:
                 return lowest, highest, [], None
-        texts = [format_argument(self._scalar(each)) for each in choices]
+        texts = [format_argument(self._to_flag_scalar(each)) for each in choices]
         defaults = self._default if self._kind == "list" else [self._default]
         if all(format_argument(each) in texts for each in defaults) and not any(
             "|" in t for t in texts
@@ -247,7 +247,7 @@ class OptionFlag:
             if not self._is_append():
                 _check_count(value, count)
             if converts:
-                self._converted(value)
+                self._to_namespace_value(value)
             return True
 
         self.flag.validate(accept)
@@ -255,13 +255,13 @@ class OptionFlag:
     def _is_append(self) -> bool:
         return any(_KINDS[type(action)] in _LISTS for action in self._actions)
 
-    def _converted(self, value: Any) -> Any:
+    def _to_namespace_value(self, value: Any) -> Any:
         """Return a value of the flag as argparse stores it; raise ValueError if it doesn't suit."""
         if self._kind == "list":
-            return [self._convert(each) for each in value]
-        return self._convert(value)
+            return [self._convert_item(each) for each in value]
+        return self._convert_item(value)
 
-    def _convert(self, value: Any) -> Any:
+    def _convert_item(self, value: Any) -> Any:
         if not self._custom:
             return value
         try:
@@ -277,7 +277,7 @@ class OptionFlag:
 
     # ---- a command line: begin, end, given, fill ----
 
-    def begin(self, namespace: Any) -> NotGiven:
+    def begin_reading(self, namespace: Any) -> NotGiven:
         """Return what tells in a namespace that the command line doesn't give the option."""
         for action, kind in zip(self._actions, self._types):
             if self._custom and kind is not None:
@@ -287,21 +287,21 @@ class OptionFlag:
             return NotGiven(getattr(namespace, self.dest), had=True)
         return NotGiven(self._parser.get_default(self.dest), had=False)
 
-    def end(self) -> None:
+    def end_reading(self) -> None:
         """Leave the options as they were."""
         for action, kind in zip(self._actions, self._types):
             action.type = kind
         for action in self.required:
             action.required = True
 
-    def given(self, namespace: Overlay) -> str | None:
+    def given_text(self, namespace: Overlay) -> str | None:
         """Return the value that the command line gave, as text; None if it gave none."""
         value = value_in(namespace, self.dest)
         if isinstance(value, NotGiven):
             return None
-        return format_argument(self._value(value))
+        return format_argument(self._to_flag_value(value))
 
-    def fill(self, namespace: Overlay, result: Any) -> None:
+    def fill_namespace(self, namespace: Overlay, result: Any) -> None:
         """Let the result, which is the caller's namespace, have the value that the flag has."""
         value = value_in(namespace, self.dest)
         source = self.flag.source
@@ -312,7 +312,7 @@ class OptionFlag:
                 self._fill_default(result)
         else:
             try:
-                setattr(result, self.dest, self._converted(self.flag.value))
+                setattr(result, self.dest, self._to_namespace_value(self.flag.value))
             except ValueError as error:
                 message = f"{self.flag.source}: {quote_value(self.flag.text)}: {error}"
                 raise argparse.ArgumentError(self._first, message) from None
@@ -331,7 +331,7 @@ class OptionFlag:
         setattr(result, self.dest, default)
 
 
-def _meaning(flag: Flag[Any]) -> tuple[Any, ...]:
+def _definition_identity(flag: Flag[Any]) -> tuple[Any, ...]:
     return flag.type, flag.items, flag.file, flag.line
 
 
@@ -348,7 +348,7 @@ def _check_count(value: Sequence[Any], count: int | str | None) -> None:
         raise ValueError("expected one item or more")
 
 
-def _kind(actions: list[argparse.Action]) -> str:
+def _option_kind(actions: list[argparse.Action]) -> str:
     """Return "bool", "count", "list" or "scalar"; raise _Unfit."""
     kinds = {_KINDS.get(type(action), "") for action in actions}
     if "" in kinds:
@@ -379,7 +379,7 @@ def _takes_value(action: argparse.Action) -> bool:
     return _KINDS[type(action)] in ("store", "append", "extend")
 
 
-def _item(actions: list[argparse.Action], kind: str) -> str:
+def _item_type(actions: list[argparse.Action], kind: str) -> str:
     """Return the type in C of a value or of an item, or "custom"."""
     if kind in ("bool", "count"):
         return "int64"
@@ -398,7 +398,7 @@ def _item(actions: list[argparse.Action], kind: str) -> str:
 # ---- all options of a parser ----
 
 
-def _by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
+def _actions_by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
     found: dict[str, list[argparse.Action]] = {}
     for action in parser._actions:
         kind = _KINDS.get(type(action))
@@ -407,7 +407,7 @@ def _by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]
     return found
 
 
-def _categories(parser: argparse.ArgumentParser) -> dict[str, str]:
+def _categories_by_dest(parser: argparse.ArgumentParser) -> dict[str, str]:
     """Return the title of the group of each dest, without argparse's own titles."""
     plain_titles = {group.title for group in argparse.ArgumentParser()._action_groups}
     return {
@@ -418,7 +418,7 @@ def _categories(parser: argparse.ArgumentParser) -> dict[str, str]:
     }
 
 
-def _add_groups(parser: argparse.ArgumentParser, made: dict[str, OptionFlag]) -> None:
+def _add_exclusive_groups(parser: argparse.ArgumentParser, made: dict[str, OptionFlag]) -> None:
     """Make mutually exclusive groups rules of the registry."""
     for group in parser._mutually_exclusive_groups:
         dests = {action.dest for action in group._group_actions}
@@ -439,10 +439,10 @@ def adopt(
     """Define a flag for each option; return why others were left out."""
     bridge = bridge_of(parser)
     bridge.inputs.update(inputs)
-    categories = _categories(parser)
+    categories = _categories_by_dest(parser)
     left_out: dict[str, str] = {}
     made: dict[str, OptionFlag] = {}
-    for dest, actions in _by_dest(parser).items():
+    for dest, actions in _actions_by_dest(parser).items():
         if dest in bridge.option_flags or bridge.is_own(actions[0]):
             continue
         adopted = None
@@ -456,5 +456,5 @@ def adopt(
             continue
         made[dest] = bridge.option_flags[dest] = adopted
         note_option_flag(adopted)
-    _add_groups(parser, made)
+    _add_exclusive_groups(parser, made)
     return {**left_out, **sub_parsers_left_out(parser)}

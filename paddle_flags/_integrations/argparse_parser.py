@@ -17,7 +17,7 @@ from paddle_flags import FLAGS
 from paddle_flags._integrations import last_line
 from paddle_flags._integrations.argparse_namespace import Overlay, namespace_below
 from paddle_flags._integrations.line import Inputs, Line, find_token
-from paddle_flags._integrations.options import Option, options, patterns
+from paddle_flags._integrations.options import Option, check_patterns, list_options
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.errors import FlagArgumentError, FlagConflictError, FlagParseError
 from paddle_flags.extend import normalize_name
@@ -123,17 +123,17 @@ class Bridge:
         self._groups: dict[str, Any] = {}
         self._wanted: list[list[str] | None] = []
         known, intermixed = parser.parse_known_args, parser.parse_known_intermixed_args
-        self._wrap("parse_known_args", self.reader(known))
-        self._wrap("parse_known_intermixed_args", self.reader(intermixed))
+        self._replace_method("parse_known_args", self.make_reader(known))
+        self._replace_method("parse_known_intermixed_args", self.make_reader(intermixed))
         for name in ("parse_args", "parse_intermixed_args"):
             if getattr(type(parser), name) is getattr(argparse.ArgumentParser, name):
-                self._wrap(name, self._whole_reader(getattr(parser, name)))
+                self._replace_method(name, self._whole_reader(getattr(parser, name)))
             else:
-                parser.__class__ = _class_below(type(parser), self)
+                parser.__class__ = _class_with_bridge(type(parser), self)
         for name in ("format_help", "format_usage"):
-            self._wrap(name, self._formatter(getattr(parser, name)))
+            self._replace_method(name, self._make_formatter(getattr(parser, name)))
 
-    def _wrap(self, name: str, method: Callable[..., Any]) -> None:
+    def _replace_method(self, name: str, method: Callable[..., Any]) -> None:
         method.bridge = self  # type: ignore[attr-defined]
         setattr(self.parser, name, method)
 
@@ -142,19 +142,19 @@ class Bridge:
     def add(self, only: Only, *, allow_pending: bool) -> None:
         """Add options for flags; those that are defined later follow before the next reading."""
         self._allow_pending |= allow_pending
-        wanted = patterns(only)
-        self._add(wanted)
+        wanted = check_patterns(only)
+        self._add_options(wanted)
         self._wanted.append(wanted)
 
-    def _renew(self) -> None:
+    def _update_options(self) -> None:
         """Let the options be those of the flags that are defined now."""
         for name in [name for name in self._added if name not in FLAGS]:
             self._remove(name)
         for wanted in self._wanted:
-            self._add(wanted)
+            self._add_options(wanted)
 
-    def _add(self, wanted: list[str] | None) -> None:
-        for heading, members in options(wanted).items():
+    def _add_options(self, wanted: list[str] | None) -> None:
+        for heading, members in list_options(wanted).items():
             for option in members:
                 name = option.flag.name
                 if _is_option(name) or not self._is_new(option):
@@ -230,13 +230,13 @@ class Bridge:
 
     # ---- reading ----
 
-    def reader(self, parse: Parse) -> Parse:
+    def make_reader(self, parse: Parse) -> Parse:
         """Return what stands in front of a method that reads a command line."""
 
         def read(args: Any = None, namespace: Any = None, **others: Any) -> Parsed:
             with _lock:  # `others` are those of a class of the program's own
                 args = sys.argv[1:] if args is None else args
-                return self._read(functools.partial(parse, **others), args, namespace)
+                return self._read_line(functools.partial(parse, **others), args, namespace)
 
         return read
 
@@ -251,14 +251,14 @@ class Bridge:
 
         return read
 
-    def _read(self, parse: Parse, args: Any, namespace: Any) -> Parsed:
+    def _read_line(self, parse: Parse, args: Any, namespace: Any) -> Parsed:
         global _open_line  # under the lock
         tokens = args.split() if isinstance(args, str) else list(args)  # text, for ConfigArgParse
         if _open_line is not None:  # a sub-parser: the parser that called it sets the flags
             return self._read_part(parse, tokens, namespace)
         _open_line = _OpenLine(tokens)
         whole, self._whole = self._whole, False
-        continues = last_line.continues(args, namespace)
+        continues = last_line.is_continued_by(args, namespace)
         try:
             result, rest = self._read_part(parse, tokens, namespace)
             self._add_option_flags(_open_line)
@@ -267,21 +267,21 @@ class Bridge:
                 self._pending |= _open_line.names
             if rest and whole:  # which argparse refuses now
                 return result, rest
-            former = set() if continues else self._names() - _open_line.names
-            self._finish(_open_line, result, last_line.former(former))
-            last_line.forget(former)
-            last_line.remember(_open_line.names, rest, result)
+            former = set() if continues else self._settable_names() - _open_line.names
+            self._set_flags(_open_line, result, last_line.names_still_set(former))
+            last_line.forget_line(former)
+            last_line.remember_line(_open_line.names, rest, result)
         finally:
             _open_line = None
         return result, rest
 
-    def _names(self) -> set[str]:
+    def _settable_names(self) -> set[str]:
         """Return the names that this parser and its sub-parsers may set."""
         names = {*self._added, *self._pending, *(each.name for each in self.option_flags.values())}
         names = set(map(normalize_name, names))
         for sub in sub_parsers(self.parser).values():
-            bridge = _found(sub)
-            names |= bridge._names() if bridge else set()
+            bridge = _find_bridge(sub)
+            names |= bridge._settable_names() if bridge else set()
         return names
 
     def _read_part(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
@@ -289,28 +289,28 @@ class Bridge:
         if self in _open_line.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)
         _open_line.begin_parser(self, args)
-        self._renew()
+        self._update_options()
         namespace = argparse.Namespace() if namespace is None else namespace
         adopted = [each for each in self.option_flags.values() if each.is_current]
-        starts = {each.dest: each.begin(namespace) for each in adopted}
+        starts = {each.dest: each.begin_reading(namespace) for each in adopted}
         overlay = Overlay(namespace, starts)
         _open_line.option_flags += [(each, overlay) for each in adopted]
         try:
             result, rest = parse(args, overlay if adopted else namespace)
         finally:
             for each in adopted:
-                each.end()
+                each.end_reading()
         return namespace_below(result), rest
 
     @staticmethod
     def _add_option_flags(line: _OpenLine) -> None:
         """Add the values of the options that are flags."""
         for each, overlay in line.option_flags:
-            text = each.given(overlay)
+            text = each.given_text(overlay)
             if text is not None:
                 line.add_value(each.flag.name, each.spellings, text)
 
-    def _finish(self, line: _OpenLine, result: Any, former: list[str]) -> None:
+    def _set_flags(self, line: _OpenLine, result: Any, former: list[str]) -> None:
         """Set the flags, and let the result show the values that they have then."""
         inputs = Inputs()
         for bridge in line.bridges:
@@ -319,7 +319,7 @@ class Bridge:
         try:
             line.read(inputs, former=former, allow_pending=pending)
             for each, overlay in line.option_flags:
-                each.fill(overlay, result)
+                each.fill_namespace(overlay, result)
         except (FlagParseError, argparse.ArgumentError) as error:
             self._fail(error)
         print_warnings(self.parser.prog)
@@ -330,9 +330,9 @@ class Bridge:
             self.parser.error(str(error))
         raise argparse.ArgumentError(None, str(error)) from error
 
-    def _formatter(self, show: Callable[[], str]) -> Callable[[], str]:
+    def _make_formatter(self, show: Callable[[], str]) -> Callable[[], str]:
         def text() -> str:
-            self._renew()
+            self._update_options()
             marked = [action for each in self.option_flags.values() for action in each.required]
             before = [action.required for action in marked]
             for action in marked:
@@ -346,13 +346,13 @@ class Bridge:
         return text
 
 
-def _class_below(kind: Any, bridge: Bridge) -> Any:
+def _class_with_bridge(kind: Any, bridge: Bridge) -> Any:
     """Return a class whose methods meet the bridge when they call those of `super()`."""
 
     class Below(argparse.ArgumentParser):
         def parse_known_args(self, *args: Any, **named: Any) -> Any:
             parse: Any = super().parse_known_args
-            parse = bridge.reader(parse) if self is bridge.parser else parse
+            parse = bridge.make_reader(parse) if self is bridge.parser else parse
             return parse(*args, **named)
 
     return type(kind.__name__, (kind, Below), {"__module__": kind.__module__})
@@ -363,10 +363,10 @@ def bridge_of(parser: argparse.ArgumentParser) -> Bridge:
     if "-" not in parser.prefix_chars:
         message = f"parser: prefix_chars={parser.prefix_chars!r}: expected '-' among them"
         raise FlagArgumentError(message)
-    return _found(parser) or Bridge(parser)
+    return _find_bridge(parser) or Bridge(parser)
 
 
-def _found(parser: argparse.ArgumentParser) -> Bridge | None:
+def _find_bridge(parser: argparse.ArgumentParser) -> Bridge | None:
     found = getattr(parser.parse_known_args, "bridge", None)
     return found if isinstance(found, Bridge) else None
 
@@ -394,7 +394,7 @@ def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:
     """Return how to adopt each sub-parser that has not been adopted, by its command."""
     left_out = {}
     for name, sub in sub_parsers(parser).items():
-        bridge = _found(sub)
+        bridge = _find_bridge(sub)
         if bridge is None or not bridge.option_flags:
             left_out[name] = f"is a sub-parser; bridge it as well: bridge(..., namespace={name!r})"
     return left_out

@@ -125,27 +125,27 @@ def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool
             click_command.add(target, only, inputs)
             return target
     if type(target).__module__.partition(".")[0] == "typer":
-        raise _not_for_typer(target)
+        raise _typer_error(target)
     if not callable(target) or isinstance(target, type):
-        raise _not_a(target, "an ArgumentParser, a click.Command or its function")
+        raise _wrong_target_error(target, "an ArgumentParser, a click.Command or its function")
     with optional_import("add_options of a function", "click", "click"):
         from paddle_flags._integrations import click_command
     return click_command.decorate(target, only, inputs)
 
 
-def _not_for_typer(parser: object) -> FlagTypeError | FlagUnsupportedError:
+def _typer_error(parser: object) -> FlagTypeError | FlagUnsupportedError:
     """Return the error for an app of typer, or for a command of its own click."""
     from typer.core import TyperCommand  # type: ignore[import-not-found, unused-ignore]
 
     if any(base.__module__.partition(".")[0] == "click" for base in TyperCommand.__mro__):
-        return _not_a(parser, "typer.main.get_command(app)")
+        return _wrong_target_error(parser, "typer.main.get_command(app)")
     return FlagUnsupportedError(
         f"add_options: {quote_value(parser)}: this version of typer does not use click;"
         " read the flags first: app(paddle_flags.parse(known_only=True))"
     )
 
 
-def _not_a(found: object, expected: str) -> FlagTypeError:
+def _wrong_target_error(found: object, expected: str) -> FlagTypeError:
     what = f"{quote_value(found)}: expected {expected}, not {type(found).__name__}"
     return FlagTypeError(f"add_options: {what}")
 

@@ -17,8 +17,8 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from paddle_flags import FLAGS
-from paddle_flags._integrations.line import Line, find_token, set_texts
-from paddle_flags._integrations.options import Option, options, patterns
+from paddle_flags._integrations.line import Line, find_token, set_flag_texts
+from paddle_flags._integrations.options import Option, check_patterns, list_options
 from paddle_flags.errors import FlagConflictError, FlagError
 from paddle_flags.extend import check_call, lib, new_error, pop_warnings
 
@@ -72,7 +72,7 @@ class FlagOption(click.Option):
             show_default=False,
             expose_value=False,
             allow_from_autoenv=False,
-            callback=_collect,
+            callback=_collect_value,
             **kind,
         )
 
@@ -106,32 +106,32 @@ def is_command(value: object) -> bool:
 
 def add(command: click.Command, only: Only, inputs: Inputs) -> None:
     """Add options for flags to a command, in place of those it has for them."""
-    members = _options(only)
+    members = _list_options(only)
     renewed = {option.flag.name for option in members}
     params = command.params
     old = [each for each in params if isinstance(each, FlagOption)]
     old = [each for each in old if each.flag in renewed or each.flag not in FLAGS]
     params[:] = [each for each in params if each not in old]
-    params.extend(_made(members, params))
+    params.extend(_make_options(members, params))
     callback = command.callback
-    command.callback = _setting(callback or (lambda **_: None), inputs)
+    command.callback = _set_flags_before(callback or (lambda **_: None), inputs)
 
 
 def decorate(function: Callable[..., Any], only: Only, inputs: Inputs) -> Callable[..., Any]:
     """Add options for flags to the function that click will make a command of."""
-    wrapper = _setting(function, inputs)
+    wrapper = _set_flags_before(function, inputs)
     before = list(getattr(function, "__click_params__", []))
     have = {param.flag for param in before if isinstance(param, FlagOption)}
-    members = [option for option in _options(only) if option.flag.name not in have]
-    wrapper.__click_params__ = before + _made(members, before)[::-1]  # type: ignore[attr-defined]
+    members = [option for option in _list_options(only) if option.flag.name not in have]
+    wrapper.__click_params__ = before + _make_options(members, before)[::-1]  # type: ignore[attr-defined]
     return wrapper
 
 
-def _options(only: Only) -> list[Option]:
-    return [option for group in options(patterns(only)).values() for option in group]
+def _list_options(only: Only) -> list[Option]:
+    return [option for group in list_options(check_patterns(only)).values() for option in group]
 
 
-def _made(members: list[Option], params: list[Any]) -> list[FlagOption]:
+def _make_options(members: list[Option], params: list[Any]) -> list[FlagOption]:
     taken = {word for param in params for word in (*param.opts, *param.secondary_opts)}
     return [made for option in members for made in _options_for(option, taken)]
 
@@ -148,7 +148,7 @@ class _Values:
         self.waiting: set[int] = set()  # contexts whose values are collected, but not set
 
 
-def _collect(ctx: click.Context, param: Any, value: Any) -> None:
+def _collect_value(ctx: click.Context, param: Any, value: Any) -> None:
     """Take the value of an option, if there is one."""
     if ctx.resilient_parsing:
         return
@@ -162,7 +162,7 @@ def _collect(ctx: click.Context, param: Any, value: Any) -> None:
             values.given.append((param.flag, text, spellings))
 
 
-def _setting(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]:
+def _set_flags_before(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]:
     """Return a function that first sets the flags."""
 
     @functools.wraps(function)
@@ -171,25 +171,25 @@ def _setting(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]
         values = ctx.meta.get(_KEY) if ctx else None
         if ctx and values and id(ctx) in values.waiting:
             values.waiting.discard(id(ctx))
-            _set(ctx, values, inputs)
+            _set_flags(ctx, values, inputs)
         return function(*args, **named)
 
     return call
 
 
-def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
+def _set_flags(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
     if not values.before:
-        ctx.find_root().call_on_close(functools.partial(_drop, values))
+        ctx.find_root().call_on_close(functools.partial(_drop_given, values))
     for name, _, _ in values.given:
         with suppress(FlagError):
             flag = FLAGS[name]
             if name not in values.before:
                 values.before[name] = flag.text if flag.source == "argv" else None
     try:
-        if _is_followed(ctx):
-            set_texts(_texts(values))
+        if _has_following_command(ctx):
+            set_flag_texts(_flag_texts(values))
         else:
-            _read(values, inputs)
+            _read_line(values, inputs)
     except FlagError as error:
         raise click.UsageError(str(error), ctx) from error
     finally:
@@ -197,7 +197,7 @@ def _set(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
             click.echo(f"Warning: {message}", err=True)
 
 
-def _texts(values: _Values) -> list[tuple[str, str]]:
+def _flag_texts(values: _Values) -> list[tuple[str, str]]:
     """Return the texts of the flags; those that count have none of their own."""
     counted: dict[str, int] = {}
     found: list[tuple[str, str]] = []
@@ -208,7 +208,7 @@ def _texts(values: _Values) -> list[tuple[str, str]]:
     return found
 
 
-def _is_followed(ctx: click.Context) -> bool:
+def _has_following_command(ctx: click.Context) -> bool:
     """Return whether a command of this group follows and has flags of its own."""
     name = ctx.invoked_subcommand
     group = ctx.command
@@ -218,7 +218,7 @@ def _is_followed(ctx: click.Context) -> bool:
     return command is not None and any(isinstance(each, FlagOption) for each in command.params)
 
 
-def _read(values: _Values, inputs: Inputs) -> None:
+def _read_line(values: _Values, inputs: Inputs) -> None:
     """Set what the whole command line gives, as `parse` does."""
     tokens = sys.argv[1:]
     line = Line(len(tokens))
@@ -231,12 +231,12 @@ def _read(values: _Values, inputs: Inputs) -> None:
     line.read(inputs)
 
 
-def _drop(values: _Values) -> None:
+def _drop_given(values: _Values) -> None:
     """Drop what the command line gave; bring back what an earlier one gave."""
     for name, text in values.before.items():
         with suppress(FlagError):
             if text is not None:
-                set_texts([(name, text)])
+                set_flag_texts([(name, text)])
                 continue
             err = new_error()
             check_call(lib.pd_flag_drop(FLAGS[name].handle, lib.PD_SOURCE_ARGV, err), err)

@@ -15,7 +15,7 @@ _rest: list[str] | None = None
 _result: Any = None
 
 
-def continues(args: object, namespace: object) -> bool:
+def is_continued_by(args: object, namespace: object) -> bool:
     """Return whether arguments go on with the last command line.
 
     They are what it left, or its result is to be filled.
@@ -25,14 +25,14 @@ def continues(args: object, namespace: object) -> bool:
     return _rest is not None and (args is _rest or bool(_rest and args == _rest))
 
 
-def remember(names: set[str], rest: list[str], result: Any) -> None:
+def remember_line(names: set[str], rest: list[str], result: Any) -> None:
     """Note the flags that a command line has set, and what it left."""
     global _rest, _result
-    _values.update({name: _value_of(name) for name in names})
+    _values.update({name: _argv_value_of(name) for name in names})
     _rest, _result = rest, result
 
 
-def _value_of(name: str) -> FlagEntry | None:
+def _argv_value_of(name: str) -> FlagEntry | None:
     """Return the value that a flag has from a command line."""
     if name not in FLAGS:
         return None
@@ -40,13 +40,13 @@ def _value_of(name: str) -> FlagEntry | None:
     return next(values, None)
 
 
-def former(names: set[str]) -> list[str]:
+def names_still_set(names: set[str]) -> list[str]:
     """Return which of these flags still have the value of the last command line."""
     known = (name for name in names & _values.keys() if name in FLAGS)
-    return [name for name in known if _value_of(name) == _values[name]]
+    return [name for name in known if _argv_value_of(name) == _values[name]]
 
 
-def forget(names: set[str]) -> None:
+def forget_line(names: set[str]) -> None:
     """Drop what waits for these flags since the last command line, and forget the values."""
     for name in names & _values.keys():
         if _values.pop(name) is None and name not in FLAGS:

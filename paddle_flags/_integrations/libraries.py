@@ -70,7 +70,9 @@ class BridgedLibrary:
         if self.name == ABSL_PY:
             return self._join_absl()
         try:
-            registries, joined, left_out, rejected = _native().join(self.name, self.namespace)
+            registries, joined, left_out, rejected = _native_module().join(
+                self.name, self.namespace
+            )
         except FlagUnsupportedError as error:
             self.flags.left_out = {self.name: str(error)}
             return []
@@ -103,18 +105,18 @@ _loads = -1  # libraries that had been loaded into the process when it was last 
 def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
     """Take the flags of libraries by name, by default of all that are loaded; see `bridge`."""
     prefix = to_argument("namespace", namespace)
-    names = list(dict.fromkeys(map(_library_of, libraries)))
+    names = list(dict.fromkeys(map(_check_library, libraries)))
     _check_namespace(namespace, names)
     if any(name != ABSL_PY for name in names):
-        _native()  # or an error, before anything is done
+        _native_module()  # or an error, before anything is done
     for name in names or LIBRARIES:
         followed = _bridged.setdefault(name, BridgedLibrary(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
-    if _find_later not in flag_finders:
-        flag_finders.append(_find_later)
+    if _find_new_flags not in flag_finders:
+        flag_finders.append(_find_new_flags)
         sys.meta_path.insert(0, _finder)
-    rejected = _search(names or LIBRARIES)
+    rejected = _join_libraries(names or LIBRARIES)
     _check_found(names)
     if rejected:
         refusal = FlagValueError("\n".join(rejected))
@@ -133,7 +135,7 @@ def sync() -> None:
     the libraries have got since are taken, too. Any thread may call it.
     """
     if _bridged:
-        _search_again()
+        _join_new_flags()
     for_each(FLAGS.values(), lambda flag: flag.source)  # any call takes over what was assigned
     raise_deferred()
 
@@ -141,38 +143,38 @@ def sync() -> None:
 # ---- Searching ----
 
 
-def _search(names: Iterable[str]) -> list[str]:
+def _join_libraries(names: Iterable[str]) -> list[str]:
     global _loads  # state of the process
     _loads = _count_loads()
     return [error for name in list(names) for error in _bridged[name].join()]
 
 
-def _find_later() -> bool:
+def _find_new_flags() -> bool:
     """Take the flags of libraries that were loaded since; cheap if there are none."""
     if _count_loads() == _loads:
         return False
-    before = _count()
-    _search_again()
-    return _count() > before
+    before = _count_flags()
+    _join_new_flags()
+    return _count_flags() > before
 
 
 def _count_loads() -> int:
     """Return how many libraries were loaded until now; 0 where only absl-py can be bridged."""
     try:
-        count: int = _native().loads()
+        count: int = _native_module().count_loads()
     except FlagUnsupportedError:
         return 0
     return count
 
 
-def _count() -> int:
+def _count_flags() -> int:
     return sum(len(each.flags.names) for each in _bridged.values())
 
 
-def _search_again() -> None:
+def _join_new_flags() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
     before = [name for each in _bridged.values() for name in each.flags.left_out]
-    for error in _search(_bridged):
+    for error in _join_libraries(_bridged):
         queue_warning(FlagWarning(error))
     for each in _bridged.values():
         for name, why in each.flags.left_out.items():
@@ -181,7 +183,7 @@ def _search_again() -> None:
                 queue_warning(FlagWarning(message))
 
 
-def _native() -> Any:
+def _native_module() -> Any:
     try:
         import paddle_flags._bridges as native
     except ImportError as error:
@@ -227,7 +229,7 @@ class _Loader:
         """Execute the module, which has its own loader again."""
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        _search_again()
+        _join_new_flags()
 
 
 _finder = _Finder()
@@ -236,7 +238,7 @@ _finder = _Finder()
 # ---- Arguments ----
 
 
-def _library_of(name: str) -> str:
+def _check_library(name: str) -> str:
     if not isinstance(name, str):
         raise FlagTypeError(
             "bridge: expected names of libraries, or one ArgumentParser or FlagValues alone, not"

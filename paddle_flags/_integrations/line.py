@@ -84,7 +84,7 @@ class Line:
         read_argv([sys.argv[0] if sys.argv else "", *self._tokens], options)
 
 
-def set_texts(texts: Sequence[tuple[str, str]]) -> None:
+def set_flag_texts(texts: Sequence[tuple[str, str]]) -> None:
     """Set flags by name, all or none, with the source of a line of which a part was read."""
     if not texts:
         return

@@ -49,7 +49,7 @@ def logging_flags(
     if made is not None and made.defined:
         return made
     flag: Flag[tuple[str, ...]] = define(name, levels, help, items=str, category="logging")
-    flag.validate(_are_levels)
+    flag.validate(_check_levels)
     setter = _Setter()
     flag.watch(setter.set)
     _made[name] = flag
@@ -59,12 +59,12 @@ def logging_flags(
     return flag
 
 
-def _are_levels(items: Sequence[str]) -> bool:
-    _read(items)
+def _check_levels(items: Sequence[str]) -> bool:
+    _parse_levels(items)
     return True
 
 
-def _read(items: Sequence[str]) -> dict[str, int]:
+def _parse_levels(items: Sequence[str]) -> dict[str, int]:
     """Return the level of each logger; the root logger has the name "".
 
     Raises ValueError, which says what is wrong.
@@ -74,11 +74,11 @@ def _read(items: Sequence[str]) -> dict[str, int]:
         logger, equals, text = item.rpartition("=")
         if equals and not logger:
             raise ValueError(f"{item}: expected LEVEL, or LOGGER=LEVEL")
-        levels[logger] = _level(text)
+        levels[logger] = _parse_level(text)
     return levels
 
 
-def _level(text: str) -> int:
+def _parse_level(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text)
     level = logging.getLevelName(text.upper())
@@ -103,7 +103,7 @@ class _Setter:
     def set(self, flag: Flag[tuple[str, ...]]) -> None:
         """Set the levels that the flag has now."""
         with self._lock:
-            levels = _read(flag.value)  # under the lock: the last change is applied last
+            levels = _parse_levels(flag.value)  # under the lock: the last change is applied last
             for logger in [logger for logger in self._before if logger not in levels]:
                 logging.getLogger(logger).setLevel(self._before.pop(logger))
             for logger, level in levels.items():

@@ -64,7 +64,7 @@ def _spellings(name: str) -> list[str]:
     return list(dict.fromkeys([name, name.replace("_", "-")]))
 
 
-def options(wanted: list[str] | None) -> dict[str, list[Option]]:
+def list_options(wanted: list[str] | None) -> dict[str, list[Option]]:
     """Return the flags under the headings of help: all, or those that a pattern matches."""
     flags = [
         flag
@@ -76,7 +76,7 @@ def options(wanted: list[str] | None) -> dict[str, list[Option]]:
     return {heading: [Option(flag) for flag in flags] for heading, flags in grouped.items()}
 
 
-def patterns(only: Only) -> list[str] | None:
+def check_patterns(only: Only) -> list[str] | None:
     """Return patterns of names, or None for all.
 
     Raises UndefinedFlagError for a name without a wildcard that no flag has.
@@ -87,10 +87,10 @@ def patterns(only: Only) -> list[str] | None:
         message = f"only: {quote_value(only)}: expected names of flags, not {type(only).__name__}"
         raise FlagTypeError(message)
     names = [only] if isinstance(only, str) else list(only)
-    return [_pattern(name) for name in names]
+    return [_check_pattern(name) for name in names]
 
 
-def _pattern(name: str) -> str:
+def _check_pattern(name: str) -> str:
     if not isinstance(name, str):
         raise FlagTypeError(
             f"only: {quote_value(name)}: expected the name of a flag, not {type(name).__name__}"

@@ -81,11 +81,11 @@ def propagate() -> dict[str, str]:
 
 
 class _Carrier:
-    """Turns into a call of `_receive`, with the values of the moment, when it is pickled."""
+    """Turns into a call of `_receive_values`, with the values of the moment, when it is pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         given, _ = _collect_child_values(sensitive=True)
-        return _receive, (*given, _absl_is_parsed())
+        return _receive_values, (*given, _absl_is_parsed())
 
 
 def _absl_is_parsed() -> bool:
@@ -94,7 +94,9 @@ def _absl_is_parsed() -> bool:
     return bool(bridges and bridges.is_parsed())
 
 
-def _receive(values: Values, defaults: list[str], fleet: Values, absl_is_parsed: bool) -> _Carrier:
+def _receive_values(
+    values: Values, defaults: list[str], fleet: Values, absl_is_parsed: bool
+) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
     if absl_is_parsed:
         from paddle_flags._integrations import absl_flags
@@ -103,8 +105,8 @@ def _receive(values: Values, defaults: list[str], fleet: Values, absl_is_parsed:
     _reset_flags(
         [*defaults, *fleet]
     )  # also what the environment gave, so that the fleet can end it
-    _apply(fleet, lib.PD_SOURCE_FLEET, _PARENT)
-    _apply(values, lib.PD_SOURCE_RUNTIME, _PARENT)
+    _apply_values(fleet, lib.PD_SOURCE_FLEET, _PARENT)
+    _apply_values(values, lib.PD_SOURCE_RUNTIME, _PARENT)
     return _Carrier()
 
 
@@ -115,7 +117,7 @@ def receive_environment() -> None:
     except ValueError:
         values = None
     if isinstance(values, dict) and all(isinstance(t, (str, NoneType)) for t in values.values()):
-        _apply(values, lib.PD_SOURCE_ENVIRONMENT, VARIABLE)
+        _apply_values(values, lib.PD_SOURCE_ENVIRONMENT, VARIABLE)
     else:
         message = f"environment: {VARIABLE} is not what propagate() writes, and is ignored"
         queue_warning(FlagWarning(message))
@@ -141,7 +143,7 @@ def _collect_child_values(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
             kept[flag.name] = flag.text
 
     for_each(FLAGS.values(), look)
-    for name, value in _waiting().items():
+    for name, value in _pending_values().items():
         if value.sensitive and not sensitive:
             left_out[name] = "is sensitive"
         else:
@@ -176,7 +178,7 @@ class _Waiting(NamedTuple):
     source: int
 
 
-def _waiting() -> dict[str, _Waiting]:
+def _pending_values() -> dict[str, _Waiting]:
     """Return the values that flags will have when they are defined."""
     values: dict[str, _Waiting] = {}
     for info in iter_pending():
@@ -194,7 +196,7 @@ def _waiting() -> dict[str, _Waiting]:
 
 def _reset_flags(names: list[str]) -> None:
     """Let flags have their defaults; values that wait for one of them are dropped."""
-    known = _waiting()
+    known = _pending_values()
     for name in names:
         try:
             if name in FLAGS:
@@ -206,7 +208,7 @@ def _reset_flags(names: list[str]) -> None:
             queue_warning(FlagWarning(f"{_PARENT}: {error}"))
 
 
-def _apply(values: Values, source: int, place: str) -> None:
+def _apply_values(values: Values, source: int, place: str) -> None:
     """Set the values; leave a warning for each that is refused.
 
     Raises nothing: a worker that ends before its first task is started again for ever.
@@ -215,12 +217,12 @@ def _apply(values: Values, source: int, place: str) -> None:
     origin = ffi.new("pd_origin *", {"source": source, "place": kept})
     for name, text in values.items():
         try:
-            _set(name, text, origin)
+            _set_pending(name, text, origin)
         except FlagError as error:
             queue_warning(FlagWarning(f"{place}: {error}"))
 
 
-def _set(name: str, text: str | None, origin: Any) -> None:
+def _set_pending(name: str, text: str | None, origin: Any) -> None:
     if text is None:  # --name or --noname, whose flag isn't known yet
         read_argv(["", f"--{name}"], ParseOptions(allow_pending=True, keep_startup=True))
         return

@@ -46,12 +46,12 @@ class Watch:
         self._state.restore()
         return new
 
-    def put_back(self, *, definitions: bool) -> list[str]:
+    def restore_and_report(self, *, definitions: bool) -> list[str]:
         """Put values and former definitions back, and return a line for each flag that had left.
 
         With `definitions`, the new ones are undone, too.
         """
-        changed, redefined = self._changed(), self._state.redefined()
+        changed, redefined = self._changed_flags(), self._state.redefined()
         new = [flag for flag in self._state.new_definitions() if definitions]
         after = for_each(changed, _Seen)
         lines = [f"{flag.name}: {_definition_of(flag)}" for flag in [*redefined, *new]]
@@ -63,7 +63,7 @@ class Watch:
         before = {seen.name: seen for seen in for_each(changed, _Seen)}
         return lines + _differences(before, after)
 
-    def _changed(self) -> list[Flag[Any]]:
+    def _changed_flags(self) -> list[Flag[Any]]:
         changed = self._state.changes()
         if self._scopes.are_left():
             scoped = for_each(FLAGS.values(), lambda flag: [flag] * flag.scoped)
@@ -72,7 +72,7 @@ class Watch:
 
     def changed_names(self) -> set[str]:
         """Return the names of the flags that have other values or definitions now."""
-        flags = [*self._changed(), *self._state.redefined(), *self._state.new_definitions()]
+        flags = [*self._changed_flags(), *self._state.redefined(), *self._state.new_definitions()]
         return {flag.name for flag in flags}
 
 
@@ -93,7 +93,7 @@ def _definition_of(flag: Flag[Any]) -> str:
     return escape_controls(f"was defined at {flag.file}:{flag.line}")
 
 
-def leaves(who: str, lines: list[str], advice: str = ADVICE) -> str:
+def leak_message(who: str, lines: list[str], advice: str = ADVICE) -> str:
     """Return the message about what a test or a fixture has left."""
     if len(lines) == 1:
         return f"{who} left a flag changed: {lines[0]} ({advice})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pytest
 
 from paddle_flags import FLAGS
-from paddle_flags._integrations.pytest_leaks import Watch, leaves
+from paddle_flags._integrations.pytest_leaks import Watch, leak_message
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import (
     ErrorList,
@@ -49,11 +49,11 @@ class Session:
         self._reported: list[dict[str, tuple[str, str]]] = []  # of xdist's workers
         self._problems: dict[str, tuple[str, str]] = {}  # of names: place and message
         for number, entry in enumerate(config.getini("pf_flags"), 1):
-            self._set(entry, self._ini, number, lib.PD_SOURCE_FILE)
+            self._set_entry(entry, self._ini, number, lib.PD_SOURCE_FILE)
         for number, entry in enumerate(config.getoption("pf_flag") or (), 1):
-            self._set(entry, OPTION, number, lib.PD_SOURCE_ARGV)
+            self._set_entry(entry, OPTION, number, lib.PD_SOURCE_ARGV)
 
-    def _set(self, entry: str, place: str, number: int, source: int) -> None:
+    def _set_entry(self, entry: str, place: str, number: int, source: int) -> None:
         name, equals, text = entry.partition("=")
         if not equals or not name:
             raise pytest.UsageError(f"{place}:{number}: {entry!r}: expected NAME=VALUE")
@@ -147,10 +147,10 @@ class Guard:
         if self._isolated:
             _defined.update(map(normalize_name, self._watch.undo()))
             return
-        lines = self._watch.put_back(definitions=self._strict)
+        lines = self._watch.restore_and_report(definitions=self._strict)
         if not lines:
             return
-        message = leaves(self._item.nodeid, lines)
+        message = leak_message(self._item.nodeid, lines)
         if self._strict or _is_error(FlagChangedWarning(message), _place_of(self._item)):
             pytest.fail(message, pytrace=False)
 
@@ -224,10 +224,10 @@ class FixtureGuard:
         if later:  # whose changes would be put back, too
             others = set[str]().union(*(each.own for each in later))
             names = sorted((self.own & self._watch.changed_names()) - others)
-            message = leaves(who, names, _NOT_UNDONE) if names else ""
+            message = leak_message(who, names, _NOT_UNDONE) if names else ""
         else:
-            lines = self._watch.put_back(definitions=True)
-            message = leaves(who, lines, _UNDONE) if lines else ""
+            lines = self._watch.restore_and_report(definitions=True)
+            message = leak_message(who, lines, _UNDONE) if lines else ""
         if message:
             pytest.fail(message, pytrace=False)
 
@@ -242,12 +242,12 @@ class Reports:
     def pytest_runtest_makereport(self) -> Generator[None, Any, None]:
         outcome = yield
         report: pytest.TestReport = outcome.get_result()
-        text = _not_default() if report.failed else ""
+        text = _nondefault_table() if report.failed else ""
         if text:
             report.sections.append(("flags not at their default", text))
 
 
-def _not_default() -> str:
+def _nondefault_table() -> str:
     rows = [row for row in for_each(FLAGS.values(), _row) if row]
     return format_table(("flag", "value", "source", "place"), rows) if rows else ""
 

@@ -31,19 +31,19 @@ class OutOfRange(Unfit):
     """A number doesn't fit, although others of its class do."""
 
 
-def kind_of(value: object) -> str:
+def class_with_article(value: object) -> str:
     """Return a value's class, with its article."""
     name = type(value).__name__ or "class without a name"
     return f"{'an' if name[0] in 'aeiouAEIOU' else 'a'} {name}"
 
 
-def _expected(value: object, what: str) -> WrongType:
-    return WrongType(f"is {kind_of(value)}, expected {what}")
+def _wrong_type(value: object, what: str) -> WrongType:
+    return WrongType(f"is {class_with_article(value)}, expected {what}")
 
 
-def _not_this(value: object, what: str) -> Unfit:
+def _unfit_value(value: object, what: str) -> Unfit:
     """As `_expected`, where other values of the class may fit."""
-    return Unfit(f"is {kind_of(value)}, expected {what}")
+    return Unfit(f"is {class_with_article(value)}, expected {what}")
 
 
 # ---- Numbers ----
@@ -52,7 +52,7 @@ def _not_this(value: object, what: str) -> Unfit:
 def _boolean(value: Any) -> bool:
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return bool(value)
-    raise _expected(value, "a bool")
+    raise _wrong_type(value, "a bool")
 
 
 def range_of(code: int) -> tuple[Any, Any] | None:
@@ -66,12 +66,12 @@ def range_of(code: int) -> tuple[Any, Any] | None:
     return low, low + (1 << bits) - 1
 
 
-def _integer(code: int) -> Accept:
+def _make_integer_accept(code: int) -> Accept:
     low, high = range_of(code) or (0, 0)
 
     def accept(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-            raise _expected(value, "an integer")
+            raise _wrong_type(value, "an integer")
         number = int(value)
         if not low <= number <= high:
             message = f"is out of range, expected {codes.C_NAMES[code]}, from {low} to {high}"
@@ -84,10 +84,10 @@ def _integer(code: int) -> Accept:
 _LARGEST_FLOAT = 3.4028235677973366e38  # what rounds to infinity as a float in C, and above
 
 
-def _real(code: int) -> Accept:
+def _make_real_accept(code: int) -> Accept:
     def accept(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
-            raise _expected(value, "a real number")
+            raise _wrong_type(value, "a real number")
         try:
             number = float(value)
         except OverflowError:
@@ -103,7 +103,7 @@ def _real(code: int) -> Accept:
 def _character(value: Any) -> bytes:
     if isinstance(value, bytes) and len(value) == 1:
         return value
-    raise _not_this(value, "bytes of length 1")
+    raise _unfit_value(value, "bytes of length 1")
 
 
 # ---- Memory ----
@@ -127,7 +127,7 @@ def _check_items(view: memoryview, item: int) -> None:
         raise Unfit(f"has items of format {view.format!r}, expected {name}")
 
 
-def _buffer(code: int) -> Accept:
+def _make_buffer_accept(code: int) -> Accept:
     constant = code > CONST_POINTER
     item = code - (CONST_POINTER if constant else POINTER)
     name = codes.C_NAMES[item]
@@ -139,7 +139,7 @@ def _buffer(code: int) -> Accept:
         try:
             view = memoryview(value)
         except TypeError:
-            raise _expected(value, f"a buffer of {name.lstrip('_')}") from None
+            raise _wrong_type(value, f"a buffer of {name.lstrip('_')}") from None
         except (ValueError, BufferError) as error:
             raise Unfit(f"has no buffer: {error}") from error
         if item != codes.VOID:
@@ -153,7 +153,7 @@ def _buffer(code: int) -> Accept:
     return accept
 
 
-_take_bytes = _buffer(codes.TEXT)
+_take_bytes = _make_buffer_accept(codes.TEXT)
 
 
 def _text(value: Any) -> Any:
@@ -174,32 +174,32 @@ def _pointer(value: Any) -> Any:
         kind = ffi.typeof(value).kind
         if kind in ("pointer", "array"):
             return ffi.cast("void *", value)
-    raise _not_this(value, "a pointer of cffi")
+    raise _unfit_value(value, "a pointer of cffi")
 
 
-def accepting(code: int) -> Accept:
+def make_accept(code: int) -> Accept:
     """Return what checks and converts an argument for a parameter of this code."""
     if codes.INT8 <= code <= codes.UINT64:
-        return _integer(code)
+        return _make_integer_accept(code)
     if code in (codes.FLOAT, codes.DOUBLE):
-        return _real(code)
+        return _make_real_accept(code)
     if code % POINTER == codes.STRUCT:
         return _pointer
-    return _OTHERS.get(code) or _buffer(code)
+    return _OTHERS.get(code) or _make_buffer_accept(code)
 
 
 _OTHERS = {codes.BOOL: _boolean, codes.CHAR: _character, codes.TEXT: _text}
 
 
-def decide(classes: tuple[type, ...]) -> bool:
+def is_decided_by_class(classes: tuple[type, ...]) -> bool:
     """Return whether the class of a value alone says if it is an instance of one of these."""
     return all(type(each).__instancecheck__ is type.__instancecheck__ for each in classes)
 
 
-def accepting_objects(classes: tuple[type, ...]) -> Accept:
+def make_object_accept(classes: tuple[type, ...]) -> Accept:
     """Return what checks that an argument is an instance of one of the classes."""
     names = " or ".join(each.__name__ for each in classes)
-    wrong = _expected if decide(classes) else _not_this
+    wrong = _wrong_type if is_decided_by_class(classes) else _unfit_value
 
     def accept(value: Any) -> Any:
         if classes and not isinstance(value, classes):
@@ -209,7 +209,7 @@ def accepting_objects(classes: tuple[type, ...]) -> Accept:
     return accept
 
 
-def returning(code: int) -> Callable[[Any], Any] | None:
+def make_result_converter(code: int) -> Callable[[Any], Any] | None:
     """Return what converts the result of a call; None: cffi has done so."""
     if code == codes.TEXT:
         return lambda text: ffi.string(text).decode("utf-8", "surrogateescape") if text else None

@@ -73,12 +73,12 @@ class Signature(NamedTuple):
     @property
     def parameters(self) -> list[tuple[int, str]]:
         """The code and the text of each parameter."""
-        texts = split_text(self.text)[1]
+        texts = split_signature(self.text)[1]
         codes = self.codes[1:]
         return [] if codes == bytes([VOID]) else list(zip(codes, texts))
 
 
-def split_text(text: str) -> tuple[str, list[str]]:
+def split_signature(text: str) -> tuple[str, list[str]]:
     """Return the texts of the result and of the parameters."""
     result, _, rest = text.partition("(")
     inner = rest.rpartition(")")[0]
@@ -105,7 +105,7 @@ def _code_of(text: str) -> int:
     return (code or STRUCT) + (CONST_POINTER if constant else POINTER)
 
 
-def read_text(text: str) -> Signature:
+def parse_signature(text: str) -> Signature:
     """Read a signature such as "double (double, const char *)"."""
     if not isinstance(text, str):
         message = f"signature: {quote_value(text)}: expected str, not {type(text).__name__}"
@@ -113,7 +113,7 @@ def read_text(text: str) -> Signature:
     if not re.fullmatch(r"[^()]+\([^()]*\)\s*", text):
         message = f"signature: {quote_value(text)}: expected one such as 'double (double, int32_t)'"
         raise FlagTypeError(message)
-    result, parameters = split_text(text)
+    result, parameters = split_signature(text)
     parameters = ["void"] if parameters == [""] else parameters
     codes = []
     for each in (result, *parameters):
@@ -126,10 +126,10 @@ def read_text(text: str) -> Signature:
                 " to one of these or to a struct, or object"
             )
         codes.append(code)
-    return _checked(Signature(f"{result} ({', '.join(parameters)})", bytes(codes)))
+    return _check_count(Signature(f"{result} ({', '.join(parameters)})", bytes(codes)))
 
 
-def _checked(signature: Signature) -> Signature:
+def _check_count(signature: Signature) -> Signature:
     count = len(signature.codes) - 1
     if count > _MOST:
         raise FlagTypeError(f"{signature.text}: {count} parameters, expected at most {_MOST}")
@@ -139,15 +139,15 @@ def _checked(signature: Signature) -> Signature:
 # ---- From functions ----
 
 
-def count_of(function: Callable[..., Any]) -> int | None:
+def count_parameters(function: Callable[..., Any]) -> int | None:
     """Return how many positional arguments a function takes; None if it isn't known."""
     try:
-        return len(_positional(function))
+        return len(_positional_parameters(function))
     except (ValueError, FlagTypeError):
         return None
 
 
-def _positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
+def _positional_parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
     found = []
     for each in inspect.signature(function).parameters.values():
         if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD):
@@ -159,7 +159,7 @@ def _positional(function: Callable[..., Any]) -> list[inspect.Parameter]:
     return found
 
 
-def _classes(hint: Any) -> tuple[type, ...]:
+def _classes_of_hint(hint: Any) -> tuple[type, ...]:
     """Return the classes that an annotation names; an empty tuple for any."""
     if hint in (Any, object):
         return ()
@@ -167,7 +167,7 @@ def _classes(hint: Any) -> tuple[type, ...]:
         return (hint,)
     origin = get_origin(hint)
     if origin is Union or type(hint).__name__ == "UnionType":
-        parts = [_classes(each) for each in get_args(hint)]
+        parts = [_classes_of_hint(each) for each in get_args(hint)]
         return tuple(one for part in parts for one in part) if all(parts) else ()
     return (origin,) if isinstance(origin, type) else ()
 
@@ -181,10 +181,10 @@ def _name_of(hint: Any) -> str:
     return str(hint).replace("typing.", "")
 
 
-def read_function(function: Callable[..., Any]) -> Signature:
+def signature_of_function(function: Callable[..., Any]) -> Signature:
     """Make a signature of a function's annotations; what has none is an object."""
     try:
-        parameters = _positional(function)
+        parameters = _positional_parameters(function)
         hints = get_type_hints(function)
     except (ValueError, NameError, TypeError) as error:
         if isinstance(error, FlagTypeError):
@@ -197,8 +197,8 @@ def read_function(function: Callable[..., Any]) -> Signature:
         plain = isinstance(known, (type, type(None))) and _OF_CLASSES.get(known)
         texts.append(plain or _name_of(hint))
         codes.append(_code_of(plain) if plain else OBJECT)
-        classes.append(() if plain else _classes(hint))
+        classes.append(() if plain else _classes_of_hint(hint))
     if not parameters:
         texts, codes, classes = [texts[0], "void"], [codes[0], VOID], [(), ()]
     text = f"{texts[0]} ({', '.join(texts[1:])})"
-    return _checked(Signature(text, bytes(codes), tuple(classes[1:])))
+    return _check_count(Signature(text, bytes(codes), tuple(classes[1:])))

@@ -16,7 +16,7 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import call_holding, has_ended
+from paddle_flags._fast import call_holding_environment, has_ended
 from paddle_flags._native import ffi, lib
 from paddle_flags._op import accept, codes
 from paddle_flags._op.codes import Signature
@@ -87,34 +87,34 @@ class _Signature:
         self.scoped = bool(info.scoped)
         self.flag = info.flag
         self._slot = ffi.new("pd_scoped_slot *")
-        self._returns = accept.returning(self.codes[0])
+        self._returns = accept.make_result_converter(self.codes[0])
         self._is_of_c = codes.OBJECT not in self.codes
         parameters = Signature(self.text, self.codes).parameters
         self._classes = self._said or ((),) * len(parameters)
         self._arrays = [is_array(code, text) for code, text in parameters]
         self._constant = [code > codes.CONST_POINTER for code, _ in parameters]
-        self._accept = [self._accepting(i, code) for i, (code, _) in enumerate(parameters)]
+        self._accept = [self._make_accept(i, code) for i, (code, _) in enumerate(parameters)]
         self._types = [code for code, _ in parameters]
-        self._decided = [accept.decide(each) for each in self._classes]
+        self._decided = [accept.is_decided_by_class(each) for each in self._classes]
         if self._is_of_c:
-            self._import(info)
+            self._register_import(info)
             names = [_name_in_c(each) for each in (self.codes[0], *self._types)]
             function = f"{names[0]}(*)({', '.join(names[1:]) or 'void'})"
             self._function_type = ffi.typeof(function)
 
-    def _accepting(self, index: int, code: int) -> Any:
+    def _make_accept(self, index: int, code: int) -> Any:
         if self._arrays[index]:
             constant = self._constant[index]
             return lambda value: Array(value, constant=constant)
         if code == codes.OBJECT:
-            return accept.accepting_objects(self._classes[index])
-        return accept.accepting(code)
+            return accept.make_object_accept(self._classes[index])
+        return accept.make_accept(code)
 
     def is_current(self) -> bool:
         """Return whether the parameters have the same classes as when this was made."""
         return self._said == classes_of(self._operation, self.text)
 
-    def _import(self, info: Any) -> None:
+    def _register_import(self, info: Any) -> None:
         of = ffi.new("pd_op_signature *", {"name": info.name, "text": info.signature})
         of.types = self.codes + bytes(ffi.sizeof(of.types) - len(self.codes))
         kept = ffi.new("char[]", b"python")
@@ -124,10 +124,10 @@ class _Signature:
         definition.name, definition.signature = kept, of
         definition.slot = ffi.cast("void(**)(void)", self._slot)
         err, out = new_error(), ffi.new("pd_impl *")
-        check_status(call_holding(lib.pd_impl_register, definition, out, err), err)
+        check_status(call_holding_environment(lib.pd_impl_register, definition, out, err), err)
         self.number = out[0]
 
-    def leave(self) -> None:
+    def unregister(self) -> None:
         """Nothing implements it any more."""
         if self.number:
             lib.pd_impl_unregister(self.number, ffi.NULL)
@@ -177,7 +177,7 @@ class _Signature:
             for code, value, each in zip(self._types, arguments, self._decided)
         )
 
-    def checking(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def with_range_checks(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a Python function that also checks the ranges of its integers."""
         ranges = [accept.range_of(code) for code in self._types]
         if not any(ranges):
@@ -231,7 +231,7 @@ class Op:
         self._plans: dict[tuple[type, ...], tuple[Any, bool]] = {}
         self._counts: Counter[str] | None = None
         self._seen = 0
-        self._refresh()
+        self._refresh_signatures()
         if not self._signatures:
             self._raise_undefined()
 
@@ -248,7 +248,7 @@ class Op:
     @property
     def flag(self) -> Flag[Any]:
         """The flag that chooses."""
-        self._refresh()
+        self._refresh_signatures()
         if not self._signatures:
             self._raise_undefined()
         return flag_of(self._signatures[0].flag)
@@ -256,8 +256,8 @@ class Op:
     @property
     def signatures(self) -> tuple[OpSignature, ...]:
         """What is defined, in the order in which calls try it, and what implements it."""
-        self._refresh()
-        return tuple(_describe(each.handle) for each in self._signatures)
+        self._refresh_signatures()
+        return tuple(_describe_signature(each.handle) for each in self._signatures)
 
     def __repr__(self) -> str:
         """Return the name and the signatures."""
@@ -273,7 +273,7 @@ class Op:
     def __call__(self, /, *arguments: Any) -> Any:
         """Call the implementation that is chosen."""
         if _revision[0] != self._seen:
-            self._refresh()
+            self._refresh_signatures()
         plan = self._plans.get(tuple(map(type, arguments)))
         if plan is None:
             return self._call(arguments)
@@ -334,11 +334,11 @@ class Op:
             and not signature.scoped
             and signature.fits_by_type(arguments, bool(python_impl))
         ):
-            plan = signature.checking(function) if python_impl else function
+            plan = signature.with_range_checks(function) if python_impl else function
             plans[tuple(map(type, arguments))] = (plan, not python_impl)
         return function(*arguments) if python_impl else signature.call(function, converted)
 
-    def _refresh(self) -> None:
+    def _refresh_signatures(self) -> None:
         """Look up what is there; the imports of new signatures change the revision themselves."""
         with lock:
             seen = -1
@@ -354,21 +354,21 @@ class Op:
         for handle, info in signatures_of(self._encoded):
             key = int(ffi.cast("uintptr_t", handle)), bool(info.scoped)
             if key in self._known and not self._known[key].is_current():
-                self._known.pop(key).leave()
+                self._known.pop(key).unregister()
             if key not in self._known:
                 made = _Signature(handle, info)  # may ask what is usable, and so come back here
                 if self._known.setdefault(key, made) is not made:
-                    made.leave()
+                    made.unregister()
             found[key] = self._known[key]
         for key in set(self._known) - set(found):
-            self._known.pop(key).leave()
+            self._known.pop(key).unregister()
         self._signatures = list(found.values())
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         """Forget what C holds of this: the interpreter ends."""
         with lock:
             for each in self._known.values():
-                each.leave()
+                each.unregister()
             self._known, self._signatures, self._plans = {}, [], {}
 
     # ---- Counting, and implementations in Python ----
@@ -400,7 +400,7 @@ class Op:
 
     def check_again(self) -> None:
         """Ask every implementation again whether it can run here, and choose again."""
-        self._refresh()
+        self._refresh_signatures()
         for each in self._signatures:
             err = new_error()
             check_call(lib.pd_op_check_again(each.handle, err), err)
@@ -412,19 +412,19 @@ def _text_with_place(handle: Any) -> str:
     return to_text(info.signature) + (f" at {file}:{info.line}" if file else "")
 
 
-def _describe(handle: Any) -> OpSignature:
+def _describe_signature(handle: Any) -> OpSignature:
     info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     chosen = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
     found = lib.pd_op_choose(handle, chosen, ffi.NULL) == lib.PD_OK
     index = chosen.index if found else info.impls
-    impls = tuple(_implementation(handle, i, index) for i in range(info.impls))
+    impls = tuple(_describe_impl(handle, i, index) for i in range(info.impls))
     signature, help_, arrays, file = map(
         to_text, (info.signature, info.help, info.arrays, info.file)
     )
     return OpSignature(signature, help_, arrays, file, info.line, impls)
 
 
-def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
+def _describe_impl(handle: Any, index: int, chosen: int) -> Implementation:
     info = get_info("pd_impl_info", lib.pd_op_get_impl, handle, index)
     by_python, by_native = index == chosen, bool(info.chosen)
     why = to_text(info.why)
@@ -433,7 +433,7 @@ def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
     return Implementation(
         to_text(info.name),
         info.rank,
-        _path(info.module),
+        _module_path(info.module),
         to_text(info.file),
         info.line,
         bool(info.native),
@@ -444,7 +444,7 @@ def _implementation(handle: Any, index: int, chosen: int) -> Implementation:
     )
 
 
-def _path(module: Any) -> str:
+def _module_path(module: Any) -> str:
     if not module:
         return ""
     return to_text(get_info("pd_module_info", lib.pd_module_get_info, module).path)
@@ -466,11 +466,11 @@ def op(name: str) -> Op:
 
 
 @register_exit
-def _leave() -> None:
+def _release_all_ops() -> None:
     if has_ended():  # the GIL is kept, and C may ask functions that take it
         return
     for each in _ops.values():
-        each._leave()
+        each._release()
     unregister_all()
 
 

@@ -6,7 +6,7 @@ import os
 from _thread import RLock
 from typing import Any, NamedTuple
 
-from paddle_flags._core.assign import caller
+from paddle_flags._core.assign import caller_place
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     check_status,
@@ -18,9 +18,14 @@ from paddle_flags._core.status import (
     to_argument,
     to_text,
 )
-from paddle_flags._fast import call_holding
+from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
-from paddle_flags._op.codes import Signature, count_of, read_function, read_text
+from paddle_flags._op.codes import (
+    Signature,
+    count_parameters,
+    parse_signature,
+    signature_of_function,
+)
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
@@ -91,7 +96,7 @@ def classes_of(operation: str, signature: str) -> tuple[tuple[type, ...], ...]:
 def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> Signature:
     """Return the signature of a function that is registered without one."""
     found = []
-    count = count_of(function) if name != "native" else None
+    count = count_parameters(function) if name != "native" else None
     if count is not None:
         for _, info in signatures_of(operation.encode()):
             types = ffi.string(ffi.cast("char *", info.types))
@@ -104,13 +109,13 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
             f"operation '{operation}': implementation '{name}': several signatures take "
             f"{count} argument{'s' if count != 1 else ''}: expected signature=, one of {texts}"
         )
-    return found[0] if found else read_function(function)
+    return found[0] if found else signature_of_function(function)
 
 
 def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
     code = getattr(function, "__code__", None)
     if code is None:
-        file, line = caller(1)
+        file, line = caller_place(1)
         return os.fsdecode(file), line
     return code.co_filename, code.co_firstlineno
 
@@ -172,7 +177,7 @@ def _register(
     definition.about.help = optional("help", about["help"])
     definition.about.arrays = optional("arrays", about["arrays"])
     err, out = new_error(), ffi.new("pd_impl *")
-    status = call_holding(lib.pd_impl_register, definition, out, err)
+    status = call_holding_environment(lib.pd_impl_register, definition, out, err)
     if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value
         queue_warning(FlagWarning(to_text(err.message)))
     elif status != lib.PD_OK:
@@ -256,7 +261,7 @@ def impl(
     if isinstance(rank, bool) or not isinstance(rank, int) or not -(2**31) <= rank < 2**31:
         raise FlagTypeError(f"rank: {quote_value(rank)}: expected an int of 32 bits")
     about = {"rank": rank, "usable": usable, "help": help, "arrays": arrays}
-    given = None if signature is None else read_text(signature)
+    given = None if signature is None else parse_signature(signature)
     to_argument("operation", operation)
     to_argument("name", name)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from paddle_flags._core.status import new_error, to_text
 from paddle_flags._native import ffi, lib
-from paddle_flags._op.accept import Unfit, kind_of
+from paddle_flags._op.accept import Unfit, class_with_article
 from paddle_flags._op.codes import POINTER, STRUCT
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -28,22 +28,24 @@ class Array:
 
     def __init__(self, value: Any, *, constant: bool) -> None:
         if not hasattr(type(value), "__dlpack__"):
-            raise Unfit(f"is {kind_of(value)}, expected an array (__dlpack__)")
-        self._capsule = _export(value)
-        self.address = _address(self._capsule, constant=constant)
+            raise Unfit(f"is {class_with_article(value)}, expected an array (__dlpack__)")
+        self._capsule = _export_dlpack(value)
+        self.address = _tensor_address(self._capsule, constant=constant)
 
 
-def _export(value: Any) -> Any:
+def _export_dlpack(value: Any) -> Any:
     try:
         try:
             return value.__dlpack__(max_version=(1, 0))
         except TypeError:  # of an older version
             return value.__dlpack__()
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
-        raise Unfit(f"is {kind_of(value)} that doesn't export its memory: {error}") from error
+        raise Unfit(
+            f"is {class_with_article(value)} that doesn't export its memory: {error}"
+        ) from error
 
 
-def _address(capsule: Any, *, constant: bool) -> int:
+def _tensor_address(capsule: Any, *, constant: bool) -> int:
     import ctypes
 
     api = ctypes.pythonapi

@@ -29,19 +29,19 @@ class _Wanted(NamedTuple):
         return os.path.basename(self.program)
 
     def groups(self) -> dict[str, list[facts.FlagSnapshot]]:
-        return facts.group_by_heading(facts.listed(hidden=self.full), self.name)
+        return facts.group_by_heading(facts.listed_flags(hidden=self.full), self.name)
 
 
 # ---- Markdown ----
 
 
-def _md(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     """Return text for a cell of a table."""
     escaped = re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", text)
     return "<br>".join(facts.escape_controls(line) for line in escaped.splitlines())
 
 
-def _code(text: str) -> str:
+def _code_span(text: str) -> str:
     """Return text in backticks, more of them than it has in a row."""
     most = max(map(len, re.findall("`+", text)), default=0)
     fence = "`" * (most + 1)
@@ -53,20 +53,28 @@ def _md_row(flag: facts.FlagSnapshot) -> str:
     *others, last = flag.option_names
     holder = flag.placeholder
     heads = [*others, f"{last}={holder}" if holder else last]
-    notes = _md("; ".join(flag.notes))
-    about = f"{_md(flag.help.strip())} *({notes})*" if notes else _md(flag.help.strip())
-    default = _code(facts.format_value(flag, flag.default))
-    return f"| {', '.join(map(_code, heads))} | {default} | {about.strip()} |"
+    notes = _escape_markdown("; ".join(flag.notes))
+    about = (
+        f"{_escape_markdown(flag.help.strip())} *({notes})*"
+        if notes
+        else _escape_markdown(flag.help.strip())
+    )
+    default = _code_span(facts.format_value(flag, flag.default))
+    return f"| {', '.join(map(_code_span, heads))} | {default} | {about.strip()} |"
 
 
 def _to_markdown(wanted: _Wanted) -> str:
-    lines = [f"# Flags of {_md(wanted.name)}"]
+    lines = [f"# Flags of {_escape_markdown(wanted.name)}"]
     if wanted.version:
-        lines.append(f"\nVersion {_md(wanted.version)}")
+        lines.append(f"\nVersion {_escape_markdown(wanted.version)}")
     if wanted.usage:
         lines.append(f"\n{wanted.usage}")
     for heading, flags in wanted.groups().items():
-        lines += [f"\n## {_md(heading)}\n", "| flag | default | what it is for |", "|---|---|---|"]
+        lines += [
+            f"\n## {_escape_markdown(heading)}\n",
+            "| flag | default | what it is for |",
+            "|---|---|---|",
+        ]
         lines += map(_md_row, flags)
     return "\n".join(lines)
 
@@ -74,7 +82,7 @@ def _to_markdown(wanted: _Wanted) -> str:
 # ---- a manual page ----
 
 
-def _roff(text: str) -> str:
+def _escape_roff(text: str) -> str:
     """Return text for groff: nothing in it is taken for a request."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq")
     return escaped.replace("^", "\\(ha").replace("~", "\\(ti").replace("`", "\\(ga")
@@ -83,7 +91,7 @@ def _roff(text: str) -> str:
 def _roff_lines(text: str) -> Iterator[str]:
     """Return lines that stay lines; an empty one begins a paragraph."""
     for index, line in enumerate(text.splitlines()):
-        found = _roff(facts.escape_controls(line.strip()))
+        found = _escape_roff(facts.escape_controls(line.strip()))
         if index > 0:
             yield ".br" if found else ".sp"
         if found:
@@ -91,12 +99,12 @@ def _roff_lines(text: str) -> Iterator[str]:
 
 
 def _roff_quoted(text: str) -> str:
-    return '"' + _roff(facts.escape_controls(text)).replace('"', "\\(dq") + '"'
+    return '"' + _escape_roff(facts.escape_controls(text)).replace('"', "\\(dq") + '"'
 
 
 def _man_flag(flag: facts.FlagSnapshot) -> Iterator[str]:
-    holder = _roff(flag.placeholder)
-    heads = ", ".join(f"\\fB{_roff(name)}\\fR" for name in flag.option_names)
+    holder = _escape_roff(flag.placeholder)
+    heads = ", ".join(f"\\fB{_escape_roff(name)}\\fR" for name in flag.option_names)
     yield ".TP"
     yield f"{heads}=\\fI{holder}\\fR" if holder else heads
     yield from _roff_lines(flag.help.strip())
@@ -111,12 +119,12 @@ def _to_man(wanted: _Wanted) -> str:
     lines = [
         f'.TH {_roff_quoted(wanted.name.upper())} 1 "" {_roff_quoted(version)} "Flags"',
         ".SH NAME",
-        f"{_roff(facts.escape_controls(wanted.name))} \\- program with flags",
+        f"{_escape_roff(facts.escape_controls(wanted.name))} \\- program with flags",
         ".SH SYNOPSIS",
     ]
     if wanted.usage is None:
         lines.append(
-            f"\\fB{_roff(facts.escape_controls(wanted.name))}\\fR"
+            f"\\fB{_escape_roff(facts.escape_controls(wanted.name))}\\fR"
             " [\\-\\-flag=value ...] [argument ...]"
         )
     else:
@@ -134,7 +142,7 @@ def _to_man(wanted: _Wanted) -> str:
 _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 
-def _with_libraries(text: str) -> str:
+def _add_shared_with(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
     if not any(each.names for each in shared_flags.joined_libraries.values()):
         return text
@@ -145,8 +153,8 @@ def _with_libraries(text: str) -> str:
         lines.append(line)
         if line.startswith(_NAME):
             name = json.loads(line[len(_NAME) :].rstrip(","))
-        elif line.startswith(_MODULE) and shared_flags.shared_with(name):
-            lines.append(f'      "shared_with": {json.dumps(shared_flags.shared_with(name))},')
+        elif line.startswith(_MODULE) and shared_flags.library_title_of(name):
+            lines.append(f'      "shared_with": {json.dumps(shared_flags.library_title_of(name))},')
     return "\n".join(lines)
 
 
@@ -158,7 +166,7 @@ _KINDS = {"text": "help", "xml": "helpxml"}  # which C writes, as it does JSON
 FORMATS = (*_KINDS, "json", *_FORMATS)
 
 
-def _check(format: str, full: bool, texts: dict[str, str | None]) -> None:
+def _check_arguments(format: str, full: bool, texts: dict[str, str | None]) -> None:
     if format not in FORMATS:
         message = f"format {quote_value(format)}: expected one of {', '.join(FORMATS)}"
         raise FlagArgumentError(message)
@@ -194,10 +202,10 @@ def describe(
     escapes to text. Sensitive values are shown as `<redacted>`.
     """
     path = program or (sys.argv or [""])[0] or "program"
-    _check(format, full, {"program": path, "usage": usage, "version": version})
+    _check_arguments(format, full, {"program": path, "usage": usage, "version": version})
     if format in _KINDS:
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)
     if format == "json":
-        return _with_libraries(json_text(path, version=version, full=full))
+        return _add_shared_with(json_text(path, version=version, full=full))
     return _FORMATS[format](_Wanted(path, full, usage, version))

@@ -14,7 +14,7 @@ from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_of
 from paddle_flags._native import lib
 from paddle_flags._report.facts import escape_controls
-from paddle_flags._report.help import collect
+from paddle_flags._report.help import collect_output
 from paddle_flags.errors import (
     FlagArgumentError,
     FlagConflictError,
@@ -61,7 +61,7 @@ def _read_current_value(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | 
     return None if value is None else _Current(flag.name, flag.text, value)
 
 
-def _pending() -> dict[str, str]:
+def _pending_reasons() -> dict[str, str]:
     """Return the names of pending values, which a child or a later process would not take."""
     return {to_text(info.name): "is not defined" for info in iter_pending()}
 
@@ -94,7 +94,7 @@ def _to_environment(current: Iterable[_Current], prefix: str) -> dict[str, str]:
 # ---- tables ----
 
 
-def _keys(name: str, names: set[str]) -> list[str]:
+def _table_keys(name: str, names: set[str]) -> list[str]:
     """Return the keys to a flag: `a.b` is `b` in the table `a`, unless `a` is a flag, too."""
     keys = name.split(".")
     tables = {".".join(keys[:end]) for end in range(1, len(keys))}
@@ -106,7 +106,7 @@ def _to_tables(current: Iterable[_Current], plain: Callable[[_Current], Any]) ->
     names = set(values)
     tree: Table = {}
     for name, value in values.items():
-        *tables, key = _keys(name, names)
+        *tables, key = _table_keys(name, names)
         inner = tree
         for table in tables:
             inner = inner.setdefault(table, {})
@@ -123,7 +123,7 @@ def _check_text(flag: _Current, text: str, what: str) -> str:
     return text
 
 
-def _plain(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
+def _plain_value(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
     """Return a value for TOML or JSON; what they cannot hold becomes text."""
 
     def convert(value: Any) -> Any:
@@ -140,7 +140,9 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
     from math import isfinite
 
     def plain(flag: _Current) -> Any:
-        return _plain(flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value))
+        return _plain_value(
+            flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value)
+        )
 
     return json.dumps(_to_tables(current, plain), indent=2, ensure_ascii=False) + "\n"
 
@@ -150,12 +152,14 @@ def _to_toml(current: Iterable[_Current]) -> str:
         import tomli_w
 
     def plain(flag: _Current) -> Any:
-        return _plain(flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST)
+        return _plain_value(
+            flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST
+        )
 
     return tomli_w.dumps(_to_tables(current, plain))
 
 
-def _comments(missing: dict[str, str]) -> str:
+def _left_out_comments(missing: dict[str, str]) -> str:
     lines = [f"# left out: {escape_controls(name)} {why}\n" for name, why in missing.items()]
     return "".join([*lines, "\n"] if lines else [])
 
@@ -237,12 +241,12 @@ def dump(
     to_prefix("prefix", used)
     seen = for_each(all_flags(), lambda flag: _read_current_value(flag, all=all))
     missing = {flag.name: flag.why for flag in seen if isinstance(flag, _LeftOut)}
-    missing.update(_pending())
+    missing.update(_pending_reasons())
     if left_out is not None:
         left_out.update(missing)
     if format == "flagfile":  # whose comments are those of C
-        return collect(lib.pd_report_flagfile, all)
+        return collect_output(lib.pd_report_flagfile, all)
     current = [flag for flag in seen if isinstance(flag, _Current)]
     if format == "toml":
-        return _comments(missing) + _to_toml(current)
+        return _left_out_comments(missing) + _to_toml(current)
     return _WRITERS[format](current, used)

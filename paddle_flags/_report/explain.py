@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import find
-from paddle_flags._core.shared_flags import shared_with
+from paddle_flags._core.shared_flags import library_title_of
 from paddle_flags._report import facts
-from paddle_flags._report.impls import runs
+from paddle_flags._report.impls import chosen_impls_text
 from paddle_flags._report.table import format_table
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "old names": ", ".join(flag.old_names),
         "category": flag.category,
         "module": flag.module,
-        "shared with": shared_with(flag.name),
+        "shared with": library_title_of(flag.name),
         "defined at": f"{flag.file}:{flag.line}" if flag.line else flag.file,
         "attributes": ", ".join(known.marks + ["frozen"] * flag.frozen),
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",
-        "runs": runs(flag),
+        "runs": chosen_impls_text(flag),
         "fleet": _given_by_fleet(flag),
     }
 

@@ -7,12 +7,12 @@ import os
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
-from paddle_flags._core.flag_definition import bound, names_in
+from paddle_flags._core.flag_definition import read_bound, split_names
 from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import number_text
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import to_text
-from paddle_flags._core.values import REDACTED, format_argument, from_c, kind_of, native
+from paddle_flags._core.values import REDACTED, format_argument, from_c, kind_of, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,14 +33,14 @@ class FlagSnapshot:
         self.type = kind.name
         self.items = kind.item.name if kind.item else None
         self.default = None if info.optional else from_c(kind, info.default_value)
-        self.min = bound(kind, info.min, kind.smallest)
-        self.max = bound(kind, info.max, kind.largest)
+        self.min = read_bound(kind, info.min, kind.smallest)
+        self.max = read_bound(kind, info.max, kind.largest)
         self.metavar = to_text(info.metavar) or None
         self.unit = to_text(info.unit) or None
-        self.choices = names_in(info.choices) or None
+        self.choices = split_names(info.choices) or None
         self.help = to_text(info.help)
         self.category = to_text(info.category)
-        self.aliases = names_in(info.aliases)
+        self.aliases = split_names(info.aliases)
         self.deprecated = to_text(info.deprecated) or None
         self.retired = to_text(info.retired) or None
         self.module = to_text(info.module)
@@ -81,10 +81,10 @@ class FlagSnapshot:
     def limits(self) -> str:
         """The range as text, or ""."""
         if self.min is not None and self.max is not None:
-            return f"{_quantity(self.min, self.unit)} to {_quantity(self.max, self.unit)}"
+            return f"{_quantity_text(self.min, self.unit)} to {_quantity_text(self.max, self.unit)}"
         if self.min is not None:
-            return f"at least {_quantity(self.min, self.unit)}"
-        return f"at most {_quantity(self.max, self.unit)}" if self.max is not None else ""
+            return f"at least {_quantity_text(self.min, self.unit)}"
+        return f"at most {_quantity_text(self.max, self.unit)}" if self.max is not None else ""
 
     @property
     def notes(self) -> list[str]:
@@ -122,7 +122,7 @@ def escape_controls(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _bytes(value: int) -> str:
+def _bytes_text(value: int) -> str:
     for power, name in enumerate(("EiB", "PiB", "TiB", "GiB", "MiB", "KiB")):
         size = 1 << 10 * (6 - power)
         if value >= size and value % (size // 4) == 0:
@@ -131,7 +131,7 @@ def _bytes(value: int) -> str:
     return str(value)
 
 
-def _seconds(value: int, fraction: str = "") -> str:
+def _seconds_text(value: int, fraction: str = "") -> str:
     """Give whole seconds, with the digits of a fraction behind its point."""
     parts = []
     for size, name in ((86400, "d"), (3600, "h"), (60, "m")):
@@ -141,11 +141,11 @@ def _seconds(value: int, fraction: str = "") -> str:
     return "".join(parts) + last or "0"
 
 
-def _fraction(value: float) -> str:
+def _fraction_text(value: float) -> str:
     """Give seconds that aren't whole, with the digits of the plain number."""
     digits = Decimal(number_text(value))
     if value >= 1:
-        return _seconds(int(digits), f"{digits % 1:f}"[1:])
+        return _seconds_text(int(digits), f"{digits % 1:f}"[1:])
     for power, name in enumerate(("ms", "us", "ns"), start=1):
         part = digits.scaleb(3 * power)
         if part >= 1:
@@ -156,15 +156,15 @@ def _fraction(value: float) -> str:
 _MOST_WHOLE = 9e15  # a greater float has more digits before the point than people read
 
 
-def _quantity(value: float, unit: str | None) -> str:
+def _quantity_text(value: float, unit: str | None) -> str:
     """Write a number with its unit, as C's help does: 64MiB, 1m30.5s."""
     real = isinstance(value, float)
     if unit not in ("bytes", "seconds") or (real and not abs(value) < _MOST_WHOLE):
         return number_text(value)
     sign = "-" * (math.copysign(1, value) < 0)
     if int(value) != value:
-        return sign + _fraction(abs(value)) if unit == "seconds" else number_text(value)
-    return sign + (_bytes if unit == "bytes" else _seconds)(abs(int(value)))
+        return sign + _fraction_text(abs(value)) if unit == "seconds" else number_text(value)
+    return sign + (_bytes_text if unit == "bytes" else _seconds_text)(abs(int(value)))
 
 
 def format_value(flag: Described, value: Any) -> str:
@@ -172,7 +172,7 @@ def format_value(flag: Described, value: Any) -> str:
     if flag.sensitive:
         return REDACTED
     if value is not None and not isinstance(flag, FlagSnapshot):
-        value = native(flag, value)
+        value = to_native(flag, value)
     return plain_text(value, flag.unit)
 
 
@@ -181,7 +181,7 @@ def plain_text(value: Any, unit: str | None = None) -> str:
     if value is None:
         return "none"
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return _quantity(value, unit)
+        return _quantity_text(value, unit)
     return escape_controls(format_argument(value)) or '""'
 
 
@@ -201,7 +201,7 @@ def group_by_heading(flags: Iterable[FlagSnapshot], program: str) -> dict[str, l
     return found
 
 
-def listed(*, hidden: bool) -> list[FlagSnapshot]:
+def listed_flags(*, hidden: bool) -> list[FlagSnapshot]:
     """Return the flags that listings show."""
     flags = for_each(all_flags(), FlagSnapshot)
     return [flag for flag in flags if (hidden or not flag.hidden) and not flag.retired]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def collect(report: Callable[..., int], *arguments: Any) -> str:
+def collect_output(report: Callable[..., int], *arguments: Any) -> str:
     """Return what a pd_report function writes."""
     writer, context = new_collector()
     err = new_error()
@@ -69,14 +69,16 @@ def help_text(
     options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
     options.help = wanted
     options.program = text("program", program)
-    line = _usage(program, kind, arguments=arguments, known_only=known_only)
+    line = _usage_text(program, kind, arguments=arguments, known_only=known_only)
     options.usage = text("usage", line if usage is None else usage)
     options.version = text("version", version)
     options.first = text("first", first)
     options.without = text("without", without)
-    options.width = _width() if width is None else min(max(_integer("width", width), 1), 10000)
+    options.width = (
+        _terminal_width() if width is None else min(max(_check_integer("width", width), 1), 10000)
+    )
     options.color = wants_color() if color is None else check_bool("color", color)
-    return collect(lib.pd_report_help, options).removesuffix("\n")
+    return collect_output(lib.pd_report_help, options).removesuffix("\n")
 
 
 def json_text(program: str, *, version: str | None, full: bool) -> str:
@@ -87,33 +89,33 @@ def json_text(program: str, *, version: str | None, full: bool) -> str:
     wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), kind, ffi.NULL))
     options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
     options.help, options.program, options.version = wanted, named, numbered
-    return collect(lib.pd_report_json, options).removesuffix("\n")
+    return collect_output(lib.pd_report_json, options).removesuffix("\n")
 
 
-def _integer(name: str, value: int) -> int:
+def _check_integer(name: str, value: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise FlagTypeError(f"{name}: {quote_value(value)}: expected int, not {type(value).__name__}")
 
 
-def _usage(program: str, kind: str, *, arguments: bool, known_only: bool) -> str | None:
+def _usage_text(program: str, kind: str, *, arguments: bool, known_only: bool) -> str | None:
     """Return the usage line; None: C writes its own."""
     if kind == "helpxml":
         return None
-    if _module(program) is None and arguments and not known_only:
+    if _module_of_program(program) is None and arguments and not known_only:
         return None
     behind = " [argument ...]" if arguments else ""
-    line = f"usage: {started_as(program)} [--flag=value ...]{behind}"
+    line = f"usage: {program_command(program)} [--flag=value ...]{behind}"
     return f"{line}\nOther flags are passed on." if known_only else line
 
 
-def started_as(program: str) -> str:
+def program_command(program: str) -> str:
     """Return what users type to start the program."""
-    module = _module(program)
+    module = _module_of_program(program)
     return os.path.basename(program) if module is None else f"python -m {module}"
 
 
-def _module(program: str) -> str | None:
+def _module_of_program(program: str) -> str | None:
     """Return the name of a program that was started by `python -m`.
 
     That of a zip file or a directory, as in `python app.pyz`, is "__main__".
@@ -124,7 +126,7 @@ def _module(program: str) -> str | None:
     return str(name).removesuffix(".__main__")
 
 
-def _width() -> int:
+def _terminal_width() -> int:
     import shutil
 
     return min(max(shutil.get_terminal_size().columns, 1), 10000)

@@ -24,38 +24,38 @@ def _module(each: Implementation) -> str:
     return each.module.replace("\\", "/").rpartition("/")[2] or "registered"
 
 
-def _chosen(signature: OpSignature) -> str:
+def _chosen_names(signature: OpSignature) -> str:
     """Return the name of what runs; if Python and native code differ, of both."""
     python = next((each.name for each in signature.impls if each.chosen), "none")
     native = next((each.name for each in signature.impls if each.chosen_by_native), "none")
     return python if native in (python, "none") else f"{python} (native code: {native})"
 
 
-def runs(flag: Flag[Any]) -> str:
+def chosen_impls_text(flag: Flag[Any]) -> str:
     """Return what runs for each signature of the operation that a flag chooses for, or ""."""
     if flag.category != "implementations" or not flag.name.startswith("impl."):
         return ""
     from paddle_flags._op.operation import op
 
     signatures = op(flag.name[len("impl.") :]).signatures
-    return "; ".join(f"{_chosen(each)} for {each.text}" for each in signatures)
+    return "; ".join(f"{_chosen_names(each)} for {each.text}" for each in signatures)
 
 
-def overview(ops: Sequence[Op]) -> str:
+def ops_table(ops: Sequence[Op]) -> str:
     """Return a table of operations, a line for each signature."""
     rows = []
     for op in ops:
         for each in op.signatures:
             names = ", ".join(impl.name for impl in each.impls)
             rows.append(
-                (op.name, each.text, _chosen(each), names, facts.escape_controls(each.help))
+                (op.name, each.text, _chosen_names(each), names, facts.escape_controls(each.help))
             )
     if not rows:
         return "no operations are defined"
     return format_table(("operation", "signature", "runs", "implementations", "help"), rows)
 
 
-def details(op: Op) -> str:
+def op_details(op: Op) -> str:
     """Return what is known of an operation."""
     flag = op.flag
     lines = [f"{flag.name} = {facts.format_value(flag, flag.value)}  ({flag.source})"]
@@ -73,7 +73,7 @@ def details(op: Op) -> str:
     return "\n".join(lines)
 
 
-def as_data(ops: Sequence[Op]) -> list[dict[str, Any]]:
+def ops_as_json(ops: Sequence[Op]) -> list[dict[str, Any]]:
     """Return the same as objects of JSON."""
     return [
         {

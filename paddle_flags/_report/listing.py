@@ -23,7 +23,7 @@ LISTINGS = ("table", *DESCRIBED, *(f for f in DUMPED if f != "json"), _JSON_VALU
 """The forms in which `listing` shows all flags."""
 
 
-def _cut(text: str) -> str:
+def _shorten_value(text: str) -> str:
     return text if len(text) <= _WIDEST_VALUE else text[: _WIDEST_VALUE - 3] + "..."
 
 
@@ -31,7 +31,7 @@ def _row(flag: facts.FlagSnapshot) -> tuple[str, ...]:
     return (
         flag.name,
         f"{flag.items},..." if flag.items else flag.type,
-        _cut(facts.format_value(flag.flag, flag.flag.value)),
+        _shorten_value(facts.format_value(flag.flag, flag.flag.value)),
         flag.flag.source,
         os.path.basename(flag.module),
     )
@@ -40,7 +40,7 @@ def _row(flag: facts.FlagSnapshot) -> tuple[str, ...]:
 def flags_table(*, hidden: bool = False) -> str:
     """Return the table of all flags with value, source and module."""
     rows: list[tuple[str, ...]] = []
-    for flag in facts.listed(hidden=hidden):
+    for flag in facts.listed_flags(hidden=hidden):
         with suppress(UndefinedFlagError):
             rows.append(_row(flag))
     return format_table(("flag", "type", "value", "source", "module"), rows)

@@ -50,20 +50,20 @@ def stub_text(what: str, command: str) -> str:
     """
     flags = [flag for flag in all_flags() if flag.retired is None]
     modules = {"builtins", "typing"}.union(*(_modules_of(flag._type) for flag in flags))
-    imports = "\n".join(f"import {name} as {_alias(name)}" for name in sorted(modules))
+    imports = "\n".join(f"import {name} as {_import_alias(name)}" for name in sorted(modules))
     head = _HEAD.format(what=what, command=command, imports=imports)
-    return head + "\n".join([*_attributes(flags), *_items(flags)]) + _TAIL
+    return head + "\n".join([*_attribute_lines(flags), *_getitem_lines(flags)]) + _TAIL
 
 
 _SCALARS = {"bool": "bool", "double": "float", "string": "str"}
 _ANY = "_typing.Any"
 
 
-def _alias(module: str) -> str:
+def _import_alias(module: str) -> str:
     return "_" + module.replace(".", "_")
 
 
-def _home_of(python: Any) -> str | None:
+def _importable_module_of(python: Any) -> str | None:
     """Return the module from which a class can be imported by its name."""
     if not isinstance(python, type) or python is object or getattr(python, "__parameters__", None):
         return None
@@ -77,7 +77,7 @@ def _home_of(python: Any) -> str | None:
     return None
 
 
-def _parts_of(type_: Type[Any]) -> list[Type[Any]]:
+def _item_types_of(type_: Type[Any]) -> list[Type[Any]]:
     """Return the types of what a dict, a tuple, a set or a list has, or the type itself."""
     if isinstance(type_, TupleType):
         return list(type_.items)
@@ -89,14 +89,14 @@ def _parts_of(type_: Type[Any]) -> list[Type[Any]]:
 def _modules_of(type_: Type[Any] | None) -> set[str]:
     if type_ is None:
         return set()
-    return {home for part in _parts_of(type_) if (home := _home_of(part.python))}
+    return {home for part in _item_types_of(type_) if (home := _importable_module_of(part.python))}
 
 
-def _typed(type_: Type[Any]) -> str:
+def _annotation_of_type(type_: Type[Any]) -> str:
     names: list[str] = []
-    for part in _parts_of(type_):
-        home = _home_of(part.python)
-        names.append(f"{_alias(home)}.{part.python.__qualname__}" if home else _ANY)
+    for part in _item_types_of(type_):
+        home = _importable_module_of(part.python)
+        names.append(f"{_import_alias(home)}.{part.python.__qualname__}" if home else _ANY)
     if type_.takes_tables:
         return f"_builtins.dict[{', '.join(names)}]"
     if isinstance(type_, TupleType):
@@ -106,18 +106,18 @@ def _typed(type_: Type[Any]) -> str:
     return f"_builtins.tuple[{names[0]}, ...]" if type_.item else names[0]
 
 
-def _type_of(flag: Flag[Any]) -> str:
+def _annotation_of_flag(flag: Flag[Any]) -> str:
     scalar = f"_builtins.{_SCALARS.get(flag.items or flag.type, 'int')}"
     if flag._type is not None:
-        kind = _typed(flag._type)
+        kind = _annotation_of_type(flag._type)
     else:
         kind = f"_builtins.tuple[{scalar}, ...]" if flag.items else scalar
     return f"_typing.Optional[{kind}]" if flag.optional and kind != _ANY else kind
 
 
-def _attributes(flags: list[Flag[Any]]) -> Iterator[str]:
+def _attribute_lines(flags: list[Flag[Any]]) -> Iterator[str]:
     for flag in flags:
-        name, kind = flag.name, _type_of(flag)
+        name, kind = flag.name, _annotation_of_flag(flag)
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(Registry, name):
             continue  # only FLAGS["name"] reaches it
         why = "  # a type that cannot be imported" if _ANY in kind else ""
@@ -127,10 +127,10 @@ def _attributes(flags: list[Flag[Any]]) -> Iterator[str]:
             yield f"    {name}: {kind}{why}"
 
 
-def _items(flags: list[Flag[Any]]) -> Iterator[str]:
+def _getitem_lines(flags: list[Flag[Any]]) -> Iterator[str]:
     by_type: dict[str, list[str]] = {}
     for flag in flags:
-        by_type.setdefault(_type_of(flag), []).extend((flag.name, *flag.aliases))
+        by_type.setdefault(_annotation_of_flag(flag), []).extend((flag.name, *flag.aliases))
     for kind, names in sorted(by_type.items()):
         if len(by_type) > 1:
             yield "    @_typing.overload"

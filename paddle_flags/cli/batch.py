@@ -31,15 +31,15 @@ def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch
     """Return the changes on a command line; raise FlagArgumentError with all that is wrong."""
     problems: list[str] = []
     values: dict[str, str | None] = {}
-    pairs = [] if options.file is None else _load(options.file)
-    pairs += _pairs(options.pairs, "", problems)
-    _add(values, pairs, problems)
-    _add(values, [(name, None) for name in options.unset], problems)
+    pairs = [] if options.file is None else _load_pairs(options.file)
+    pairs += _parse_pairs(options.pairs, "", problems)
+    _add_pairs(values, pairs, problems)
+    _add_pairs(values, [(name, None) for name in options.unset], problems)
     # Of digits that fit an int64.
     numbers = [each for each in options.expect if by_revision and re.fullmatch("[0-9]{1,18}", each)]
     texts = [each for each in options.expect if each not in numbers]
     expect: dict[str, str] = {}
-    _add(expect, _pairs(texts, "--expect: ", problems), problems)
+    _add_pairs(expect, _parse_pairs(texts, "--expect: ", problems), problems)
     if len(numbers) > 1:
         problems.append("--expect: expected one revision")
     if not values and not problems:
@@ -48,7 +48,7 @@ def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch
     return Batch(values, expect, int(numbers[0]) if numbers else None)
 
 
-def _pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple[str, str]]:
+def _parse_pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple[str, str]]:
     """Return names and values of NAME=VALUE."""
     found = []
     for text in texts:
@@ -60,7 +60,7 @@ def _pairs(texts: Iterable[str], option: str, problems: list[str]) -> list[tuple
     return found
 
 
-def _add(
+def _add_pairs(
     found: dict[str, str] | dict[str, str | None],
     pairs: Iterable[tuple[str, str | None]],
     problems: list[str],
@@ -104,7 +104,7 @@ def shown_value(text: str | None) -> str:
 # ---- Files ----
 
 
-def _load(path: str) -> list[tuple[str, str]]:
+def _load_pairs(path: str) -> list[tuple[str, str]]:
     """Return names and values of a file."""
     if files.suffix_of(path) in files.FLAGFILES:
         return _load_flagfile(path)

@@ -41,18 +41,18 @@ def command_of(names: list[str], value: object) -> Command | Table:
         if not all(part.isidentifier() for part in [*module.split("."), function or "main"]):
             message = f"command {' '.join(names)}: {quote_value(value)}: {_EXPECTED}"
             raise errors.FlagArgumentError(message)
-        value = _member(names, import_module(module), function or "main")
+        value = _find_function(names, import_module(module), function or "main")
     if isinstance(value, ModuleType):
-        value = _member(names, value, "main")
+        value = _find_function(names, value, "main")
     if isinstance(value, Mapping):
         return value
     if not callable(value):
         message = f"command {' '.join(names)}: {quote_value(value)}: {_EXPECTED}"
         raise errors.FlagArgumentError(message)
-    return _describe(names, value)
+    return _describe_command(names, value)
 
 
-def _member(names: list[str], module: ModuleType, function: str) -> object:
+def _find_function(names: list[str], module: ModuleType, function: str) -> object:
     value = getattr(module, function, None)
     if value is None:
         what = f"the module {module.__name__} has no function {function!r}"
@@ -60,14 +60,14 @@ def _member(names: list[str], module: ModuleType, function: str) -> object:
     return value
 
 
-def _describe(command: list[str], function: Callable[..., Any]) -> Command:
+def _describe_command(command: list[str], function: Callable[..., Any]) -> Command:
     module = str(getattr(function, "__module__", ""))
     about = _doc_of(function)
     try:
         every = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # of a built-in function
         return Command(function, module, about, [], 0, None, "[ARGUMENT ...]")
-    _check(command, function, every)
+    _check_function(command, function, every)
     taken = [each for each in every if each.kind in _POSITIONAL]
     open_ended = [each for each in every if each.kind is inspect.Parameter.VAR_POSITIONAL]
     needed = [each.name for each in taken if each.default is inspect.Parameter.empty]
@@ -80,7 +80,7 @@ def _describe(command: list[str], function: Callable[..., Any]) -> Command:
     return Command(function, module, about, names, len(needed), most, " ".join(shown))
 
 
-def _check(
+def _check_function(
     command: list[str], function: Callable[..., Any], parameters: list[inspect.Parameter]
 ) -> None:
     """Raise FlagArgumentError for a function that cannot be a command."""

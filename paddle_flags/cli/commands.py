@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.checks import check_refused
+from paddle_flags._core.checks import check_refused_modules
 from paddle_flags._core.frames import frame_above, hides_internal_frames
 from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS, all_flags, for_each
@@ -103,10 +103,10 @@ def commands(
     caller = str(frame_above(1).f_globals.get("__name__"))
     line = _Line(table, options, caller)
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
-        from paddle_flags._completion.flags import answer_with
+        from paddle_flags._completion.flags import answer_shell_with
 
         prepare_completion(options)
-        answer_with(line.complete)
+        answer_shell_with(line.complete)
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
     tokens = line.choose(tokens)
@@ -116,7 +116,7 @@ def commands(
         _show_help(tokens, options)
         sys.exit(1 if exit == "gflags" else 2)
     name = " ".join([program_of(tokens), *line.names])
-    check_refused()
+    check_refused_modules()
     rest = read_or_end(tokens, options, exit, name)
     assert line.command  # otherwise the line was invalid
     return line.command.function(*rest[len(line.names) :])
@@ -198,16 +198,16 @@ class _Line:
         before = len(self.names)
         if most == 0:
             self._options.arguments = False
-        elif most is not None and self._has(tokens, before + most):
+        elif most is not None and self._has_argument(tokens, before + most):
             noun = "argument" if most == 1 else "arguments"
             self._options.problems.append(f"expected at most {most} {noun}: {self.command.usage}")
         for missing in range(least):
-            if not self._has(tokens, before + missing):
+            if not self._has_argument(tokens, before + missing):
                 what = self.command.parameters[missing].upper()
                 self._options.problems.append(f"expected an argument: {what}")
                 break
 
-    def _has(self, tokens: list[str], argument: int) -> bool:
+    def _has_argument(self, tokens: list[str], argument: int) -> bool:
         return preview_line(tokens, self._options, argument=argument).at < len(tokens)
 
     # ---- Files ----
@@ -251,9 +251,9 @@ class _Line:
 
     def help_page(self) -> tuple[str, str, str]:
         """Return usage, first and without of help_text for this command."""
-        from paddle_flags._report.help import started_as
+        from paddle_flags._report.help import program_command
 
-        start = " ".join([started_as(self._program), *self.names])
+        start = " ".join([program_command(self._program), *self.names])
         if self.command:
             behind = f" {self.command.usage}" if self.command.usage else ""
             about = f"\n\n{self.command.about}" if self.command.about else ""
@@ -277,7 +277,7 @@ class _Line:
         left_out = self._other_modules()
         if not self.command:
             names = [answer.Candidate(each, summary_of(self.table[each])) for each in self.table]
-            offered = answer.NOTHING if self.is_unknown else answer.match(names, token)
+            offered = answer.NOTHING if self.is_unknown else answer.offer_matches(names, token)
             return flags.complete_flags(tokens, token, arguments=offered, left_out=left_out)
         at = preview_line(line, self._options, argument=len(self.names) - 1).at
         return flags.complete_flags(

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 from paddle_flags._completion.answer import (
     NOTHING,
     Candidate,
-    files,
     first_line,
-    match,
-    with_candidates,
+    offer_candidates,
+    offer_files,
+    offer_matches,
 )
 from paddle_flags._completion.flags import complete_flags, flag_candidates
-from paddle_flags._completion.script import SHELLS, own_programs, script
+from paddle_flags._completion.script import SHELLS, completion_script, own_commands
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
-from paddle_flags.cli.line import split
-from paddle_flags.cli.options import CONSOLE, PROGRAM, load
+from paddle_flags.cli.line import split_line
+from paddle_flags.cli.options import CONSOLE, PROGRAM, load_plugin_argument
 from paddle_flags.cli.output import print_text
 from paddle_flags.cli.parser import one_of
 from paddle_flags.errors import FlagError
@@ -44,12 +44,12 @@ def add(main_parser: Parser) -> None:
         "programs",
         nargs="*",
         metavar="PROGRAM",
-        default=own_programs(),
+        default=own_commands(),
         help="a command that starts a program that calls parse(), such as train.py or"
         f" 'python train.py'; the default is {CONSOLE} itself",
     )
     parser.set_defaults(
-        act=lambda options: print_text(script(options.shell, options.programs), end="")
+        act=lambda options: print_text(completion_script(options.shell, options.programs), end="")
     )
 
 
@@ -65,23 +65,25 @@ def options_of(parser: Parser) -> list[Candidate]:
 def complete_command(parser: Parser, token: str) -> Answer:
     """Complete the first token: a command, or an option in its place."""
     if token.startswith("-"):
-        return match(options_of(parser), token)
+        return offer_matches(options_of(parser), token)
     commands = parser.commands.items()
-    return match((Candidate(name, first_line(each.summary)) for name, each in commands), token)
+    return offer_matches(
+        (Candidate(name, first_line(each.summary)) for name, each in commands), token
+    )
 
 
 def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind a command that takes flags, the first of `tokens`."""
     command, *before = tokens
-    line = split(before, parser, _load, has_program=command == "run")
+    line = split_line(before, parser, _load_plugin, has_program=command == "run")
     if line.open_option:
         return _complete_value(line.open_option, "", token)
     name, equals, typed = token.partition("=")
     if equals and parser.takes_value(name):
         return _complete_value(name, name + equals, typed)
     if line.program:
-        return files(token) if line.program != ["-m"] else NOTHING
-    names = {"list": NOTHING, "stubs": NOTHING, "explain": match(flag_candidates(), token)}
+        return offer_files(token) if line.program != ["-m"] else NOTHING
+    names = {"list": NOTHING, "stubs": NOTHING, "explain": offer_matches(flag_candidates(), token)}
     # An option in front of the cursor ends what the flag before it could take.
     rest = [] if len(line.rest) in line.cuts else line.rest
     answer = complete_flags(
@@ -89,29 +91,29 @@ def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer
     )
     if "--" in rest or not token.startswith("-") or equals:
         return answer
-    return match([*options_of(parser), *answer.candidates], token)
+    return offer_matches([*options_of(parser), *answer.candidates], token)
 
 
-def _load(plugin: str) -> None:
+def _load_plugin(plugin: str) -> None:
     with suppress(FlagError):
-        load(plugin)
+        load_plugin_argument(plugin)
 
 
 def _complete_value(option: str, kept: str, typed: str) -> Answer:
     """Complete the value of an option of a command."""
     if option in _WITH_FILES:
-        return files(typed, kept)
+        return offer_files(typed, kept)
     values = {"--explain": flag_candidates(), "--format": map(Candidate, LISTINGS)}
-    return with_candidates(kept, typed, values.get(option, ()))
+    return offer_candidates(kept, typed, values.get(option, ()))
 
 
 def complete_plain(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind config, completion, gen or new, which have no flags."""
     if token.startswith("-"):
-        return match(options_of(parser), token)
+        return offer_matches(options_of(parser), token)
     if tokens[-1] in ("--lang", "--dir"):
         return new.complete(tokens[-1], token)
     if tokens == ["completion"]:
-        return match(map(Candidate, SHELLS), token)
+        return offer_matches(map(Candidate, SHELLS), token)
     with_files = tokens[0] in ("completion", "gen")
-    return files(token) if with_files else NOTHING
+    return offer_files(token) if with_files else NOTHING

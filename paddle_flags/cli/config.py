@@ -44,10 +44,10 @@ def add(main_parser: Parser) -> None:
         parser.add_argument(
             option, dest="options", action="append_const", const=option, help=f"print {about}"
         )
-    parser.set_defaults(act=lambda options: _print(parser, options.options))
+    parser.set_defaults(act=lambda options: _print_values(parser, options.options))
 
 
-def _print(parser: Parser, options: list[str] | None) -> None:
+def _print_values(parser: Parser, options: list[str] | None) -> None:
     if not options:
         parser.error(f"expected one or more of {', '.join(_OPTIONS)}")
     print_text(" ".join(_OPTIONS[option][0]() for option in options))

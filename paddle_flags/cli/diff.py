@@ -13,7 +13,7 @@ from paddle_flags.cli.flag_text import check_names, is_sensitive, value_of
 from paddle_flags.cli.foreign import Report, Table
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError, FlagFileError
-from paddle_flags.live._documents import Flags, check
+from paddle_flags.live._documents import Flags, check_document
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class File(Target):
             else:
                 with open(self.text, encoding="utf-8") as file:
                     document = json.load(file)
-            return dict(check(document, Flags))
+            return dict(check_document(document, Flags))
         except OSError as error:
             raise FlagFileError(f"{self.text}: {error.strerror}") from None
         except (ValueError, RecursionError, LiveError):
@@ -46,7 +46,7 @@ class File(Target):
 
     def do_diff(self) -> Report:
         """Compare it with another target."""
-        return compare(self, self.options)
+        return compare_targets(self, self.options)
 
 
 def is_file(text: str) -> bool:
@@ -57,13 +57,13 @@ def is_file(text: str) -> bool:
         return False
 
 
-def compare(one: Target, options: argparse.Namespace) -> Report:
+def compare_targets(one: Target, options: argparse.Namespace) -> Report:
     """Return the flags in which two differ; the status is 1 if there are any, as of diff."""
     if not options.arguments:
         raise FlagArgumentError(f"expected a second TARGET to compare with {one.text}")
     second, *patterns = options.arguments
     other = one.find(second)
-    documents = [_read(one), _read(other)]
+    documents = [_read_target(one), _read_target(other)]
     sides = [{flag["name"]: flag for flag in document["flags"]} for document in documents]
     check_names(patterns, [*sides[0].values(), *sides[1].values()])
     names = [name for name in {**sides[0], **sides[1]} if matches(name, patterns)]
@@ -76,20 +76,20 @@ def compare(one: Target, options: argparse.Namespace) -> Report:
     different = {
         name: both
         for name, both in pairs.items()
-        if name not in sensitive and _text(both[0]) != _text(both[1])
+        if name not in sensitive and _compared_text(both[0]) != _compared_text(both[1])
     }
     remarks = []
     if sensitive and not options.json:
         remarks = [f"not compared, as they are sensitive: {', '.join(sensitive)}"]
     return Report(
-        _document(documents, different, sensitive),
-        [_table(different, [one.text, other.text])] if different else [],
+        _differences_document(documents, different, sensitive),
+        [_differences_table(different, [one.text, other.text])] if different else [],
         remarks,
         status=1 if different else 0,
     )
 
 
-def _read(side: Target) -> dict[str, Any]:
+def _read_target(side: Target) -> dict[str, Any]:
     read: Callable[[], dict[str, Any]] | None = getattr(side, "read", None)
     if read is None:
         message = f"{side.text} is a fleet, whose members 'diff' compares if it stands alone"
@@ -97,12 +97,12 @@ def _read(side: Target) -> dict[str, Any]:
     return read()
 
 
-def _text(flag: Flag) -> object:
+def _compared_text(flag: Flag) -> object:
     """Return what is compared: the exact text, or that there is none."""
     return None if flag is None else (flag.get("text"), flag.get("value") is None)
 
 
-def _table(different: Mapping[str, tuple[Flag, Flag]], targets: list[str]) -> Table:
+def _differences_table(different: Mapping[str, tuple[Flag, Flag]], targets: list[str]) -> Table:
     rows = []
     for name, both in different.items():
         row = [name]
@@ -118,7 +118,7 @@ def _origin(flag: Mapping[str, Any]) -> str:
     return str(flag["source"]) + place
 
 
-def _document(
+def _differences_document(
     documents: list[dict[str, Any]],
     different: Mapping[str, tuple[Flag, Flag]],
     sensitive: list[str],

@@ -150,14 +150,14 @@ def flags_table(flags: Iterable[Document], program: str) -> Table:
             os.path.basename(flag.get("module", "")),
             end_text(flag),
         )
-        for flag in _grouped(flags, program)
+        for flag in _sort_by_module(flags, program)
     ]
     titles = ("flag", "type", "value", "source", "module", "left")
     has_left = any(row[-1] for row in rows)
     return Table(titles, rows) if has_left else Table(titles[:-1], [row[:-1] for row in rows])
 
 
-def _grouped(flags: Iterable[Document], program: str) -> list[Document]:
+def _sort_by_module(flags: Iterable[Document], program: str) -> list[Document]:
     """Order flags by module and category, as help does."""
     places: dict[tuple[str, str], int] = {}
     modules: dict[str, int] = {}
@@ -208,10 +208,10 @@ def facts_lines(facts: Document) -> list[str]:
     return [f"  {title + ':':<11} {fact}" for title, fact in facts.items() if fact]
 
 
-def explained(flag: Document) -> list[Part]:
+def explain_parts(flag: Document) -> list[Part]:
     """Return the description of a flag, in the form of `explain` for the flags of plugins."""
     parts: list[Part] = [f"{flag['name']} = {value_of(flag, wide=True)}", ""]
-    parts += facts_lines(_facts(flag))
+    parts += facts_lines(_flag_facts(flag))
     history = flag.get("history", [])
     if history:
         common = {"marks": flag.get("marks", []), "unit": flag.get("unit")}
@@ -239,14 +239,14 @@ def explained(flag: Document) -> list[Part]:
     return parts
 
 
-def _facts(flag: Document) -> dict[str, str]:
+def _flag_facts(flag: Document) -> dict[str, str]:
     choices = flag.get("choices")
     kind = f"list of {flag['items']}" if "items" in flag else flag["type"]
     file = flag.get("file", "")
     return {
         "type": f"{kind}, {flag['unit']}" if "unit" in flag else kind,
         "help": flag.get("help", ""),
-        "allowed": ", ".join(choices) if choices else _limits(flag),
+        "allowed": ", ".join(choices) if choices else _limits_text(flag),
         "aliases": ", ".join(flag.get("aliases", ())),
         "old names": ", ".join(flag.get("old_names", ())),
         "category": flag.get("category", ""),
@@ -260,7 +260,7 @@ def _facts(flag: Document) -> dict[str, str]:
     }
 
 
-def _limits(flag: Document) -> str:
+def _limits_text(flag: Document) -> str:
     low, high = (
         value_of({"text": "", "value": flag[key], "unit": flag.get("unit")}) if key in flag else ""
         for key in ("min", "max")

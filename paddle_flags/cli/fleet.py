@@ -14,7 +14,7 @@ from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._open import split
+from paddle_flags.fleet._open import parse_url
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import GONE, MISSING, SLOW
@@ -49,10 +49,10 @@ class FleetTarget(Target):
     no_options = ("token_file", "changed", "settable", "temporary", "all_users")
 
     def __init__(self, text: str, options: argparse.Namespace, find: Find) -> None:
-        super().__init__(split(text).text, options, find)  # without a password
+        super().__init__(parse_url(text).text, options, find)  # without a password
         self.url = text
 
-    def _open(self, *, create: bool = False) -> Fleet:
+    def _open_fleet(self, *, create: bool = False) -> Fleet:
         """Return the fleet; a folder that has none is an error, or gets one."""
         return Fleet(self.url, timeout=self.options.timeout, create=create)
 
@@ -68,7 +68,7 @@ class FleetTarget(Target):
 
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             names = _known_names(fleet, fleet.tables())
         return [{"name": name, "settable": True} for name in sorted(names)]
 
@@ -76,7 +76,7 @@ class FleetTarget(Target):
 
     def do_list(self) -> Report:
         """List the values that the fleet gives."""
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             tables = self._chosen_tables(fleet)
             patterns = _with_other_names(fleet, self.options.arguments)
         kept = {
@@ -100,7 +100,7 @@ class FleetTarget(Target):
         found: dict[str, Entry] = {}
         problems: list[str] = []
         on = self._selector()
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             tables = self._chosen_tables(fleet)
             for name in self.options.arguments:
                 names = _with_other_names(fleet, [name])
@@ -127,7 +127,7 @@ class FleetTarget(Target):
         """Describe which values the fleet gives a flag, and who gave them."""
         parts: list[Any] = []
         documents = []
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             tables, steps, differences = fleet.tables(), fleet.log()[::-1], fleet.diff()
             for name in self.options.arguments:
                 names = _with_other_names(fleet, [name])
@@ -141,13 +141,13 @@ class FleetTarget(Target):
                     if any(matches(each.name, names) for each in step.record.changes)
                 ]
                 differ = [each for each in differences if matches(each.name, names)]
-                parts += ["", *fleet_text.explained(name, values, changed, differ)]
-                documents.append(fleet_text.explained_json(name, values, changed, differ))
+                parts += ["", *fleet_text.explain_parts(name, values, changed, differ)]
+                documents.append(fleet_text.explain_json(name, values, changed, differ))
         return Report({"flags": documents}, parts[1:])
 
     def do_log(self) -> Report:
         """List the changes."""
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             steps = fleet.log()[::-1][: self.options.last]
         if not steps:
             return Report({"log": []}, remarks=["nobody has changed anything"])
@@ -160,7 +160,7 @@ class FleetTarget(Target):
         if any("://" in each for each in self.options.arguments):
             message = f"{self.text} is a fleet, whose members 'diff' compares if it stands alone"
             raise FlagArgumentError(message)
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             patterns = _with_other_names(fleet, self.options.arguments)
             found = [each for each in fleet.diff() if matches(each.name, patterns)]
         return Report(
@@ -171,7 +171,7 @@ class FleetTarget(Target):
 
     def do_status(self) -> Report:
         """List the members and their states."""
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             status = fleet.status()
         silent = any(each.state in (SLOW, GONE, MISSING) for each in status.members)
         return Report(
@@ -189,8 +189,8 @@ class FleetTarget(Target):
         duration = seconds_of(self.options.duration, "--for")
         changes = [Change(name, value, on) for name, value in batch.values.items()]
         create = any(each.value is not None for each in changes)
-        with self._open(create=create) as fleet:
-            return self._outcome(
+        with self._open_fleet(create=create) as fleet:
+            return self._run_change(
                 lambda: fleet.change(
                     changes,
                     wait=self.options.wait,
@@ -199,14 +199,14 @@ class FleetTarget(Target):
                     duration=duration,
                     reason=self.options.reason or "",
                     dry_run=self.options.dry_run,
-                    expect=self._expected(fleet, batch),
+                    expect=self._expected_revision(fleet, batch),
                     confirm=self.options.confirm,
                 )
             )
 
     do_unset = do_set
 
-    def _expected(self, fleet: Fleet, batch: Batch) -> int | None:
+    def _expected_revision(self, fleet: Fleet, batch: Batch) -> int | None:
         """Return the revision at which the fleet has to be; raise FleetError for other values."""
         if not batch.expect:
             return batch.revision
@@ -226,13 +226,13 @@ class FleetTarget(Target):
         """Undo a change, or bring back the values of a revision."""
         revision, reason = self.options.number, self.options.reason or ""
         given = {"wait": self.options.wait, "force": self.options.force, "reason": reason}
-        with self._open() as fleet:
+        with self._open_fleet() as fleet:
             act = fleet.undo if self.options.verb == "undo" else fleet.reset
-            return self._outcome(lambda: act(revision, **given))
+            return self._run_change(lambda: act(revision, **given))
 
     do_reset = do_undo
 
-    def _outcome(self, change: Callable[[], Outcome]) -> Report:
+    def _run_change(self, change: Callable[[], Outcome]) -> Report:
         for each in _ENDING:
             if signal.getsignal(each) != signal.SIG_IGN:  # as nohup does
                 signal.signal(each, _interrupt)

@@ -84,7 +84,7 @@ def _limits_text(entry: Entry) -> str:
 # ---- One flag ----
 
 
-def explained(
+def explain_parts(
     name: str, values: Tables, steps: list[Step], differences: list[Difference]
 ) -> list[Part]:
     """Return which values the fleet gives a flag, what its members have, and who changed it."""
@@ -100,7 +100,7 @@ def explained(
     return parts
 
 
-def explained_json(
+def explain_json(
     name: str, values: Tables, steps: list[Step], differences: list[Difference]
 ) -> dict[str, Any]:
     """Return the same as JSON."""

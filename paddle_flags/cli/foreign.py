@@ -65,13 +65,13 @@ def print_report(report: Report, *, as_json: bool) -> int:
 
 def show(*parts: Part) -> bool:
     """Print lines and tables; return False if nobody reads any more."""
-    return not parts or print_text(_safe(parts))
+    return not parts or print_text(_safe_text(parts))
 
 
 def show_errors(*lines: str) -> None:
     """Print lines on stderr."""
     if lines:
-        print_error(_safe(lines))
+        print_error(_safe_text(lines))
 
 
 def show_problems(*problems: str) -> None:
@@ -79,7 +79,7 @@ def show_problems(*problems: str) -> None:
     show_errors(*(f"{PROGRAM}: error: {each}" for each in problems))
 
 
-def _safe(parts: Sequence[Part]) -> str:
+def _safe_text(parts: Sequence[Part]) -> str:
     """Return parts as the only text of others that is ever printed."""
     return "\n".join(map(_safe_part, parts))
 

@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.foreign import show_errors, show_problems
-from paddle_flags.cli.parser import value, values, whole
+from paddle_flags.cli.parser import repeated_option, value_option, whole_number
 from paddle_flags.cli.processes import address_of_process
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
@@ -38,19 +38,19 @@ def add(main_parser: Parser) -> None:
                 "help": "the address to listen on; by default 127.0.0.1",
             },
             "--port": {
-                "type": whole("a port, from 0 to 65535", most=65535),
+                "type": whole_number("a port, from 0 to 65535", most=65535),
                 "default": 8080,
                 "help": "the port to listen on; by default, 8080; 0 means any free port",
             },
-            "--token-file": value("FILE", "the tokens of clients", required=True),
-            "--allow-host": values("NAME", "a name by which clients call this server"),
-            "--certfile": value("FILE", "the certificate of this server, for TLS"),
-            "--keyfile": value("FILE", "its key, if that is in another file"),
-            "--behind-proxy": value(
+            "--token-file": value_option("FILE", "the tokens of clients", required=True),
+            "--allow-host": repeated_option("NAME", "a name by which clients call this server"),
+            "--certfile": value_option("FILE", "the certificate of this server, for TLS"),
+            "--keyfile": value_option("FILE", "its key, if that is in another file"),
+            "--behind-proxy": value_option(
                 "ADDRESS",
                 "a TLS proxy is in front of this server; trust what it says about clients",
             ),
-            "--fleet": values("URL", "show this fleet, too"),
+            "--fleet": repeated_option("URL", "show this fleet, too"),
         }
     )
     parser.set_defaults(act=lambda options: sys.exit(run(options)))

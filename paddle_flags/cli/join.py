@@ -11,7 +11,7 @@ from paddle_flags.cli.foreign import Report
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._agent import run_program
 from paddle_flags.fleet._check import CheckError
-from paddle_flags.fleet._role import options_of
+from paddle_flags.fleet._role import make_options
 
 if TYPE_CHECKING:
     import argparse
@@ -55,7 +55,7 @@ def _options(options: argparse.Namespace) -> Options:
     """Return what the member is, from the command line and from what launchers say."""
     if not options.arguments:
         raise FlagArgumentError("expected a command, behind --")
-    return options_of(
+    return make_options(
         options.role,
         options.rank,
         options.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
-from paddle_flags._completion.flags import awaits_value, is_flag, is_known
+from paddle_flags._completion.flags import awaits_value, is_flag, is_known_option
 from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS
 
@@ -59,7 +59,7 @@ class Line:
             name = token.partition("=")[0]
             if name == "--undefok":
                 return
-            if name.startswith("--") and not is_known(name):
+            if name.startswith("--") and not is_known_option(name):
                 near = find_nearest(name, [*parser.own_options, *(f"--{flag}" for flag in FLAGS)])
                 if near in parser.own_options:
                     raise errors.FlagArgumentError(f"no such option {name}; did you mean {near}?")
@@ -76,7 +76,7 @@ def _option_parts(token: str, parser: Parser) -> tuple[str, str | None] | None:
     return None
 
 
-def split(
+def split_line(
     tokens: Sequence[str],
     parser: Parser,
     load: Callable[[str], object] | None = None,
@@ -98,7 +98,7 @@ def split(
         if token in _HELP and any(True for _ in line.flags()):
             option = None  # it asks for the help of the flags
         if token == "--" or (has_program and token == "-m" and option is None):
-            _end(line, tokens[at:], has_program=has_program)
+            _split_end(line, tokens[at:], has_program=has_program)
             break
         if option is None:
             if has_program and not awaiting and not is_flag(token):
@@ -125,7 +125,7 @@ def split(
     return line
 
 
-def _end(line: Line, tokens: Sequence[str], *, has_program: bool) -> None:
+def _split_end(line: Line, tokens: Sequence[str], *, has_program: bool) -> None:
     """Sort what begins with -- or -m."""
     if not has_program:
         line.rest += tokens

@@ -11,8 +11,8 @@ from paddle_flags._completion.request import read_request
 from paddle_flags._core.status import to_text
 from paddle_flags._native import lib
 from paddle_flags.cli import completion, config, gateway, new, verbs
-from paddle_flags.cli.line import split
-from paddle_flags.cli.options import PROGRAM, import_module, load
+from paddle_flags.cli.line import split_line
+from paddle_flags.cli.options import PROGRAM, import_module, load_plugin_argument
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.cli.parser import Parser, ShowVersion
@@ -83,14 +83,14 @@ def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser |
 def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
     """Load plugins and read flags: all that can go wrong because of a user."""
     is_run = command == "run"
-    line = split(tokens, parser, has_program=is_run)
+    line = split_line(tokens, parser, has_program=is_run)
     options = parser.parse_args(line.own)  # which may show the help instead
     if is_run:  # where the program begins depends on the flags that plugins define
-        line = split(tokens, parser, load, has_program=True)
+        line = split_line(tokens, parser, load_plugin_argument, has_program=True)
         options = parser.parse_args(line.own)
     elif command != "doctor":  # which reports what loading meets
         for plugin in options.plugin:
-            load(plugin)
+            load_plugin_argument(plugin)
         for module in getattr(options, "module", ()):
             import_module(module)
     return COMMANDS[command].prepare(parser, options, line)

@@ -30,9 +30,9 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
         made = one.copy_changes()
         if made is not None:
             revision, record = made
-            show(_line(revision, changes_text(record), record.changes, options))
+            show(_change_line(revision, changes_text(record), record.changes, options))
         elif options.once:
-            show(_line(one.revision, "nothing differs", (), options))
+            show(_change_line(one.revision, "nothing differs", (), options))
 
     try:
         if options.once:
@@ -53,7 +53,9 @@ def _until_signal(work: Callable[[], object]) -> Report:
     return Report()
 
 
-def _line(revision: int, text: str, changes: Sequence[Change], options: argparse.Namespace) -> str:
+def _change_line(
+    revision: int, text: str, changes: Sequence[Change], options: argparse.Namespace
+) -> str:
     if not options.json:
         return f"revision {revision}: {shorten(text, 300)}"
     return json.dumps({"revision": revision, "changes": [each._asdict() for each in changes]})

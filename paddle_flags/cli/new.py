@@ -6,7 +6,7 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING
 
-from paddle_flags._completion.answer import Candidate, files, match
+from paddle_flags._completion.answer import Candidate, offer_files, offer_matches
 from paddle_flags._core.names import find_nearest
 from paddle_flags._new.names import check_free, check_name
 from paddle_flags._new.project import LANGUAGES, render, write_project
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parser import Parser
 
 
-def _directory(text: str) -> str:
+def _check_directory(text: str) -> str:
     """Return the path of a directory, which need not exist."""
     if not text:
         message = "'': expected the path of a new or empty directory, such as 'alpha' or '.'"
@@ -26,7 +26,7 @@ def _directory(text: str) -> str:
     return text
 
 
-def _language(text: str) -> str:
+def _check_language(text: str) -> str:
     """Return a language; an error names the nearest one."""
     if text in LANGUAGES:
         return text
@@ -51,21 +51,21 @@ def add(main_parser: Parser) -> None:
         + "".join(f"  {name:<10}{each.about}\n" for name, each in LANGUAGES.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(act=lambda options: _write(parser, options))
+    parser.set_defaults(act=lambda options: _write_project(parser, options))
     parser.add_argument(
         "name", metavar="NAME", type=check_name, help="the name of the project, such as my_plugin"
     )
     parser.add_argument(
         "--lang",
         metavar="LANGUAGE",
-        type=_language,
+        type=_check_language,
         required=True,
         help=", ".join(LANGUAGES),
     )
     parser.add_argument(
         "--dir",
         metavar="DIRECTORY",
-        type=_directory,
+        type=_check_directory,
         help="a new or empty directory to write to; the default is NAME",
     )
 
@@ -73,12 +73,12 @@ def add(main_parser: Parser) -> None:
 def complete(option: str, token: str) -> Answer:
     """Complete the value of an option."""
     if option == "--dir":
-        return files(token)
+        return offer_files(token)
     languages = (Candidate(name, each.about) for name, each in LANGUAGES.items())
-    return match(languages, token)
+    return offer_matches(languages, token)
 
 
-def _write(parser: Parser, options: argparse.Namespace) -> None:
+def _write_project(parser: Parser, options: argparse.Namespace) -> None:
     directory = options.name if options.dir is None else options.dir
     try:
         check_free(options.name, options.lang)

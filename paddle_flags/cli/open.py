@@ -51,7 +51,7 @@ def _serve(
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
     app = Gateway(paths, fleets).application()
-    serve_browser(app, home, options.idle, lambda url: _show(url, options))
+    serve_browser(app, home, options.idle, lambda url: _show_page(url, options))
     return Report()
 
 
@@ -67,7 +67,7 @@ def _show_gateway(target: str, options: argparse.Namespace) -> Report:
     return Report()
 
 
-def _show(url: str, options: argparse.Namespace) -> None:
+def _show_page(url: str, options: argparse.Namespace) -> None:
     """Start a browser, or print the URL."""
     if options.print_only:
         show(url)

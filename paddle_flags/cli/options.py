@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_named, plugin_parts
+from paddle_flags._core.plugin import load_with_remedy, split_plugin
 from paddle_flags._input.options import ParseOptions
 from paddle_flags.cli.parse import read_flags
 
@@ -25,20 +25,20 @@ CONSOLE = "paddle-flags"
 """The console script. What it does, `python -m paddle_flags` does too."""
 
 
-def _program() -> str:
+def _program_name() -> str:
     """Return the name under which the user started us, for messages and usage lines."""
     started = os.path.basename(sys.argv[0]) if sys.argv else ""
     return CONSOLE if started.partition(".")[0] == CONSOLE else "python -m paddle_flags"
 
 
-PROGRAM = _program()
+PROGRAM = _program_name()
 
 NO_ARGUMENT = ": expected no argument"  # in messages of C
 
 
-def load(plugin: str) -> None:
+def load_plugin_argument(plugin: str) -> None:
     """Load FILE or NAMESPACE=FILE."""
-    namespace, file = plugin_parts(plugin)
+    namespace, file = split_plugin(plugin)
     if not file:
         message = "-p: expected the path of a shared library, not an empty argument"
         raise errors.FlagArgumentError(message)
@@ -48,7 +48,7 @@ def load(plugin: str) -> None:
             f" flags, use '{PROGRAM} run --show {file}'; to see why a flag has its value,"
             f" use '{PROGRAM} run --explain NAME {file}'"
         )
-    load_named(file, namespace, "-p {namespace}={path}")
+    load_with_remedy(file, namespace, "-p {namespace}={path}")
 
 
 def import_module(name: str) -> None:

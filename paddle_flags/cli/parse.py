@@ -7,7 +7,7 @@ import sys
 from _collections_abc import Iterable  # as collections.abc, without what that imports
 
 from paddle_flags import errors
-from paddle_flags._core.checks import check_refused
+from paddle_flags._core.checks import check_refused_modules
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     check_bool,
@@ -188,7 +188,7 @@ def parse(
         prepare_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
     if check_bool("check_modules", check_modules):
-        check_refused()
+        check_refused_modules()
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
     return read_or_end(tokens, options, exit)
@@ -253,7 +253,7 @@ def _read_or_raise(tokens: list[str], options: ParseOptions) -> list[str]:
         except Warning:  # the error is what the caller must know
             pass
         raise
-    _finish(tokens, rest)
+    _finish_reading(tokens, rest)
     return rest
 
 
@@ -267,12 +267,12 @@ def _read_or_exit(
         why = error
     else:
         print_warnings(name or program_of(tokens))
-        _finish(tokens, rest)
+        _finish_reading(tokens, rest)
         return rest
-    sys.exit(_report(name or program_of(tokens), why, gflags=gflags))
+    sys.exit(_print_refusal(name or program_of(tokens), why, gflags=gflags))
 
 
-def _finish(tokens: list[str], rest: list[str]) -> None:
+def _finish_reading(tokens: list[str], rest: list[str]) -> None:
     """Warn of what had no effect, and hand out what callbacks left."""
     for warning in ignored_warnings(tokens):
         queue_warning(warning)
@@ -327,7 +327,7 @@ def _check_argv(argv: Sequence[str]) -> list[str]:
     return tokens
 
 
-def _report(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
+def _print_refusal(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
     """Print help or errors; return the exit status."""
     if isinstance(why, errors.HelpRequested):
         print_text(str(why))

@@ -37,7 +37,7 @@ class Parser(argparse.ArgumentParser):
 
     def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
         """Add an argument, as in argparse."""
-        return self._record(super().add_argument(*names, **settings))
+        return self._record_options(super().add_argument(*names, **settings))
 
     def add_options(self, table: Mapping[str, dict[str, Any]], *, exclusive: bool = False) -> None:
         """Add options: names, separated by blanks, with the settings of argparse.
@@ -46,9 +46,9 @@ class Parser(argparse.ArgumentParser):
         """
         add = self.add_mutually_exclusive_group().add_argument if exclusive else self.add_argument
         for names, settings in table.items():
-            self._record(add(*names.split(), **settings))
+            self._record_options(add(*names.split(), **settings))
 
-    def _record(self, action: argparse.Action) -> argparse.Action:
+    def _record_options(self, action: argparse.Action) -> argparse.Action:
         self.own_options.update(dict.fromkeys(action.option_strings, action))
         return action
 
@@ -144,23 +144,23 @@ class ShowVersion(argparse.Action):
         sys.exit(0)
 
 
-def switch(text: str, **settings: Any) -> dict[str, Any]:
+def switch_option(text: str, **settings: Any) -> dict[str, Any]:
     """Return the settings of an option without a value."""
     return {"action": "store_true", "help": text, **settings}
 
 
-def value(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+def value_option(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
     """Return the settings of an option with a value."""
     return {"metavar": metavar, "help": text, **settings}
 
 
-def values(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
+def repeated_option(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
     """Return the settings of an option that may be repeated."""
     more = {"action": "append", "default": [], **settings}
-    return value(metavar, f"{text}; may be repeated", **more)
+    return value_option(metavar, f"{text}; may be repeated", **more)
 
 
-def whole(
+def whole_number(
     expected: str = "a whole number", least: int = 0, most: int = 10**18 - 1
 ) -> Callable[[str], int]:
     """Return the type of an argument that is a whole number; the most that fits is int64's."""

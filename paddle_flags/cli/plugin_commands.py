@@ -10,12 +10,12 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import plugin_parts
+from paddle_flags._core.plugin import split_plugin
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._op.operation import op, ops
 from paddle_flags._report.explain import explain
 from paddle_flags._report.facts import escape_controls
-from paddle_flags._report.impls import as_data, details, overview
+from paddle_flags._report.impls import op_details, ops_as_json, ops_table
 from paddle_flags._report.listing import LISTINGS, listing
 from paddle_flags._report.stubs import stub_text
 from paddle_flags.cli import run
@@ -25,13 +25,13 @@ from paddle_flags.cli.options import (
     SECRET,
     argument_errors,
     check_name,
-    load,
+    load_plugin_argument,
     may_be_secret,
     set_flags,
     value_suggestion,
 )
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import one_of, switch, value, values
+from paddle_flags.cli.parser import one_of, repeated_option, switch_option, value_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,14 +45,20 @@ _COMMON = (
     "[-p FILE]... [--config FILE]... [--env-prefix PREFIX]",
     "[--env-ignore-empty] [--env-files] [--env-flags VARIABLE]",
 )
-_PLUGINS = values("FILE", "load a shared library; NAMESPACE=FILE loads it in a namespace")
-_MODULES = {"-m": values("MODULE", "import a Python module that defines flags", dest="module")}
+_PLUGINS = repeated_option("FILE", "load a shared library; NAMESPACE=FILE loads it in a namespace")
+_MODULES = {
+    "-m": repeated_option("MODULE", "import a Python module that defines flags", dest="module")
+}
 _VALUES = {
-    "--config": values("FILE", "read a configuration file: TOML, YAML, JSON or a flagfile"),
-    "--env-prefix": value("PREFIX", "read flags from environment variables named PREFIX<flag>"),
-    "--env-ignore-empty": switch("treat an empty variable as one that isn't set"),
-    "--env-files": switch("let PREFIX<flag>_FILE name a file with the value"),
-    "--env-flags": value(
+    "--config": repeated_option(
+        "FILE", "read a configuration file: TOML, YAML, JSON or a flagfile"
+    ),
+    "--env-prefix": value_option(
+        "PREFIX", "read flags from environment variables named PREFIX<flag>"
+    ),
+    "--env-ignore-empty": switch_option("treat an empty variable as one that isn't set"),
+    "--env-files": switch_option("let PREFIX<flag>_FILE name a file with the value"),
+    "--env-flags": value_option(
         "VARIABLE",
         "read flags from this variable, written --name=value and separated by blanks",
     ),
@@ -91,7 +97,7 @@ class PluginCommand(NamedTuple):
 def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     rest = set_flags(parser, options, line)
     if rest:
-        raise errors.FlagArgumentError(_unexpected(rest[0], line))
+        raise errors.FlagArgumentError(_unexpected_argument(rest[0], line))
     left_out: dict[str, str] = {}
     text = listing(options.format, program=PROGRAM, all=options.all, left_out=left_out)
 
@@ -103,7 +109,7 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
     return act
 
 
-def _unexpected(argument: str, line: Line) -> str:
+def _unexpected_argument(argument: str, line: Line) -> str:
     """Return what is wrong with a line that has an argument."""
     error = argument_errors(line.rest)[0]
     if error.startswith("argv["):  # it may be a part of a secret
@@ -140,9 +146,9 @@ def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> A
         check_name(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
     found = [op(rest[0])] if rest else list(ops())
     if options.json:
-        text = json.dumps(as_data(found), indent=2)
+        text = json.dumps(ops_as_json(found), indent=2)
     else:
-        text = details(found[0]) if rest else overview(found)
+        text = op_details(found[0]) if rest else ops_table(found)
     return lambda: print_text(text)
 
 
@@ -170,11 +176,11 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
     refused: list[errors.FlagError] = []
     refused_files: list[str] = []
     for plugin in options.plugin:
-        path = plugin_parts(plugin)[1]
+        path = split_plugin(plugin)[1]
         try:
             if os.path.exists(path):  # a loader searches for others
                 check_is_file(path)
-            load(plugin)
+            load_plugin_argument(plugin)
         except errors.FlagError as error:
             refused.append(error)
             refused_files.append(path)
@@ -197,9 +203,11 @@ COMMANDS = {
         "run -p libalpha.so --alpha_level=9 train.py data.txt",
         run.prepare,
         options={
-            "--show": switch("list the flags when the program ends"),
-            "--explain": values("NAME", "when the program ends, print why this flag has its value"),
-            "--allow-pending": switch(
+            "--show": switch_option("list the flags when the program ends"),
+            "--explain": repeated_option(
+                "NAME", "when the program ends, print why this flag has its value"
+            ),
+            "--allow-pending": switch_option(
                 "keep values for flags that the program or its plugins define later"
             ),
         },
@@ -213,7 +221,7 @@ COMMANDS = {
         _prepare_list,
         modules=True,
         options={
-            "--format": value(
+            "--format": value_option(
                 "FORMAT",
                 f"write {', '.join(LISTINGS)}; the default is %(default)s",
                 type=one_of(LISTINGS),
@@ -225,7 +233,7 @@ COMMANDS = {
                 "const": "text",
                 "help": "show the help of each flag; short for --format=text",
             },
-            "--all": switch(
+            "--all": switch_option(
                 "include hidden flags; in formats that can be loaded again, include defaults"
             ),
         },
@@ -242,7 +250,7 @@ COMMANDS = {
         "[--json] [--flag=value]... [NAME]",
         "impls pow -p libpow.so --impl.pow=fast,*",
         _prepare_impls,
-        options={"--json": switch("write JSON")},
+        options={"--json": switch_option("write JSON")},
     ),
     "stubs": PluginCommand(
         "write a type stub of all flags, for mypy, pyright and editors",
@@ -256,6 +264,6 @@ COMMANDS = {
         "[--json] [--flag=value]... [FILE]...",
         "doctor -p libalpha.so libbeta.so",
         _prepare_doctor,
-        options={"--json": switch("write the report as JSON")},
+        options={"--json": switch_option("write the report as JSON")},
     ),
 }

@@ -13,7 +13,7 @@ from paddle_flags.cli.flag_text import (
     change_text,
     changes_table,
     check_names,
-    explained,
+    explain_parts,
     facts_lines,
     flags_table,
     is_changed,
@@ -91,14 +91,14 @@ class _Readable(Target):
     def do_explain(self) -> Report:
         """Describe flags, and where their values come from."""
         flags = self._all_details()
-        parts = [part for each in flags for part in ["", *explained(each)]][1:]
+        parts = [part for each in flags for part in ["", *explain_parts(each)]][1:]
         return Report({"flags": flags}, parts)
 
     def do_diff(self) -> Report:
         """Compare the flags with those of another target."""
-        from paddle_flags.cli.diff import compare
+        from paddle_flags.cli.diff import compare_targets
 
-        return compare(self, self.options)
+        return compare_targets(self, self.options)
 
     def _all_details(self) -> list[dict[str, Any]]:
         """Return the flags that are asked for; an exception has all that is wrong."""
@@ -164,13 +164,13 @@ class Process(_Readable):
                 batch.values,
                 expect=expect,
                 reason=self.options.reason,
-                duration=_duration(self.options.duration),
+                duration=_parse_duration(self.options.duration),
                 dry_run=self.options.dry_run,
                 confirm=self.options.confirm,
             )
         except LiveError as error:
-            return self._refused(error, batch.expect)
-        return self._result(dict(result))
+            return self._refusal_report(error, batch.expect)
+        return self._result_report(dict(result))
 
     do_unset = do_set
 
@@ -179,8 +179,8 @@ class Process(_Readable):
         try:
             result = self.client.undo(self.options.number, reason=self.options.reason)
         except LiveError as error:
-            return self._refused(error, {})
-        return self._result(dict(result))
+            return self._refusal_report(error, {})
+        return self._result_report(dict(result))
 
     def do_log(self) -> Report:
         """List what was changed from outside."""
@@ -214,7 +214,7 @@ class Process(_Readable):
     def _units(self) -> dict[str, str]:
         return {} if self.options.json else units_of(self.client)
 
-    def _result(self, result: dict[str, Any]) -> Report:
+    def _result_report(self, result: dict[str, Any]) -> Report:
         start = "would set " if result["dry_run"] else ""
         lines = [
             f"{start}{each['name']}: {change_text(each, self._units)}"
@@ -228,14 +228,14 @@ class Process(_Readable):
 
     # ---- Refusals ----
 
-    def _refused(self, error: LiveError, expected: Mapping[str, str]) -> Report:
+    def _refusal_report(self, error: LiveError, expected: Mapping[str, str]) -> Report:
         """Return what is wrong, each problem on a line."""
         problem = error.problem
         if problem is None:
             raise error
         rows = problem.errors or ({},)
         lines = [
-            self._line(part, str(row.get("kind", problem.type)), problem, expected)
+            self._problem_line(part, str(row.get("kind", problem.type)), problem, expected)
             for part, row in zip(error.errors, rows)
             if isinstance(part, LiveError)
         ]
@@ -244,7 +244,7 @@ class Process(_Readable):
             del document["current"]
         return Report(document, problems=list(dict.fromkeys(lines)), status=1)
 
-    def _line(
+    def _problem_line(
         self, part: LiveError, kind: str, problem: Problem, expected: Mapping[str, str]
     ) -> str:
         """Return what is wrong with one flag, or the request, in the words of the command line."""
@@ -294,7 +294,7 @@ class Gateway(Process):
     kind = "a gateway"
 
 
-def _duration(text: str | None) -> float | str | None:
+def _parse_duration(text: str | None) -> float | str | None:
     """Return a plain number of seconds as a number; the process reads all else."""
     if text is not None and re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text, re.ASCII):
         return float(text)

@@ -26,7 +26,7 @@ def address_of_process(text: str) -> str:
     is_path = "/" in text or text.endswith(".sock") or is_socket(text)
     if text.isdigit() or (is_path and not os.path.isfile(text)):
         return text
-    found = [] if is_path else with_name(text)
+    found = [] if is_path else find_by_name(text)
     if len(found) == 1:
         return found[0].path
     if found:
@@ -49,7 +49,7 @@ def _names_of_processes() -> set[str]:
     return {name for each in programs for name in (each, os.path.splitext(each)[0])}
 
 
-def with_name(name: str) -> list[Found]:
+def find_by_name(name: str) -> list[Found]:
     """Return the processes whose program has a name, with or without its suffix."""
     serving = [each for each in find_processes() if each.process]
     exact = [each for each in serving if each.process["program"] == name]

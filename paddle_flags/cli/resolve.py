@@ -32,10 +32,10 @@ def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
         return FleetTarget(name, options, find)
     if options.verb == "diff":
         from paddle_flags.cli.diff import File, is_file
-        from paddle_flags.cli.processes import with_name
+        from paddle_flags.cli.processes import find_by_name
 
         looks_like_file = is_file(name) or name.endswith(".json")
-        if looks_like_file and ("/" in name or not with_name(name)):
+        if looks_like_file and ("/" in name or not find_by_name(name)):
             return File(name, options, find)
     from paddle_flags.cli.process import Process
 

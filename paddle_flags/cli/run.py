@@ -42,9 +42,9 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
             _run(program)
         except BaseException as error:
             # A program that fails may not have come to the definition of a flag to explain.
-            _report(options, program, has_failed=not isinstance(error, SystemExit))
+            _print_reports(options, program, has_failed=not isinstance(error, SystemExit))
             raise
-        if not _report(options, program):
+        if not _print_reports(options, program):
             sys.exit(2)
 
     return act
@@ -62,7 +62,9 @@ def _run(program: list[str]) -> None:
     runpy.run_path(program[0], run_name="__main__")
 
 
-def _report(options: argparse.Namespace, program: list[str], *, has_failed: bool = False) -> bool:
+def _print_reports(
+    options: argparse.Namespace, program: list[str], *, has_failed: bool = False
+) -> bool:
     """Print what the options ask for; return False if a flag is not defined."""
     if options.show or not (program or options.explain):
         print_text(flags_table())

@@ -10,10 +10,10 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Answer,
     Candidate,
-    files,
     first_line,
-    match,
-    with_candidates,
+    offer_candidates,
+    offer_files,
+    offer_matches,
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags.cli.completion import options_of
@@ -36,30 +36,34 @@ _CHOICES = {"--role": "role", "--host": "host", "--member": "name"}
 def complete(parser: Parser, before: list[str], token: str) -> Answer:
     """Complete a token behind a verb, with what stands before it."""
     if before and parser.takes_value(before[-1]):
-        return _value(before[-1], "", token, _parsed(parser, before[:-1]))
-    options = _parsed(parser, before)
+        return _complete_value(before[-1], "", token, _parse_so_far(parser, before[:-1]))
+    options = _parse_so_far(parser, before)
     if token.startswith("-"):
         option, equals, typed = token.partition("=")
         if equals and parser.takes_value(option):
-            return _value(option, option + equals, typed, options)
-        return match(options_of(parser), token)
-    return _argument(options, token)
+            return _complete_value(option, option + equals, typed, options)
+        return offer_matches(options_of(parser), token)
+    return _complete_argument(options, token)
 
 
-def _argument(options: argparse.Namespace, token: str) -> Answer:
+def _complete_argument(options: argparse.Namespace, token: str) -> Answer:
     """Complete a target, or what follows it."""
     has_target = options.target is not None or options.attach is not None
     kind = VERBS[options.verb].arguments
     if kind == "TARGET" and (options.arguments or "://" in (options.target or "")):
         kind = "PATTERN"
     if not has_target or kind == "TARGET":
-        return files(token) if "/" in token else match(_processes(), token)
+        return offer_files(token) if "/" in token else offer_matches(_process_candidates(), token)
     if kind == "NAME=VALUE":
-        return _complete_pair(_flags(options), token)
-    return match(_names(_flags(options)), token) if kind in ("NAME", "PATTERN") else NOTHING
+        return _complete_pair(_read_flags(options), token)
+    return (
+        offer_matches(_name_candidates(_read_flags(options)), token)
+        if kind in ("NAME", "PATTERN")
+        else NOTHING
+    )
 
 
-def _parsed(parser: Parser, tokens: list[str]) -> argparse.Namespace:
+def _parse_so_far(parser: Parser, tokens: list[str]) -> argparse.Namespace:
     """Return what a line says so far; nothing is wrong with it yet."""
     options = argparse.Namespace(verb=parser.get_default("verb"), token_file=None)
     for action in parser.own_options.values():
@@ -77,21 +81,21 @@ def _parsed(parser: Parser, tokens: list[str]) -> argparse.Namespace:
     return options
 
 
-def _value(option: str, kept: str, typed: str, options: argparse.Namespace) -> Answer:
+def _complete_value(option: str, kept: str, typed: str, options: argparse.Namespace) -> Answer:
     """Complete the value of an option."""
     if option in ("--token-file", "--file"):
-        return files(typed, kept)
+        return offer_files(typed, kept)
     if option == "--attach":
-        return with_candidates(kept, typed, _processes())
+        return offer_candidates(kept, typed, _process_candidates())
     if option in _WITH_NAMES:
-        names = _names(_flags(options), "=" * (option == "--expect"))
-        return with_candidates(kept, typed, names)
+        names = _name_candidates(_read_flags(options), "=" * (option == "--expect"))
+        return offer_candidates(kept, typed, names)
     if option in _CHOICES:
-        return with_candidates(kept, typed, _members(options, _CHOICES[option]))
+        return offer_candidates(kept, typed, _member_candidates(options, _CHOICES[option]))
     return NOTHING
 
 
-def _processes() -> list[Candidate]:
+def _process_candidates() -> list[Candidate]:
     """Return the PIDs of the processes that serve, each with its program, and the programs."""
     from paddle_flags.live._find import find_processes
 
@@ -104,7 +108,7 @@ def _processes() -> list[Candidate]:
     return []
 
 
-def _flags(options: argparse.Namespace) -> Flags:
+def _read_flags(options: argparse.Namespace) -> Flags:
     """Return the flags of the target that the line names."""
     options.timeout = _PATIENCE
     with suppress(FlagError):
@@ -113,7 +117,7 @@ def _flags(options: argparse.Namespace) -> Flags:
     return []
 
 
-def _members(options: argparse.Namespace, key: str) -> list[Candidate]:
+def _member_candidates(options: argparse.Namespace, key: str) -> list[Candidate]:
     """Return the roles, hosts or names of the members of a fleet."""
     from paddle_flags.fleet._fleet import Fleet
 
@@ -123,7 +127,7 @@ def _members(options: argparse.Namespace, key: str) -> list[Candidate]:
     return []
 
 
-def _names(flags: Flags, end: str = "") -> list[Candidate]:
+def _name_candidates(flags: Flags, end: str = "") -> list[Candidate]:
     return [Candidate(each["name"] + end, first_line(each.get("help", ""))) for each in flags]
 
 
@@ -131,9 +135,11 @@ def _complete_pair(flags: Flags, token: str) -> Answer:
     """Complete NAME=VALUE."""
     name, equals, typed = token.partition("=")
     if not equals:
-        return match(_names([each for each in flags if each["settable"]], "="), token)
+        return offer_matches(
+            _name_candidates([each for each in flags if each["settable"]], "="), token
+        )
     flag = next((each for each in flags if each["name"] == normalize_name(name)), None)
     if flag is None:
         return NOTHING
     values = ["true", "false"] if flag.get("type") == "bool" else flag.get("choices", [])
-    return with_candidates(f"{name}=", typed, map(Candidate, values))
+    return offer_candidates(f"{name}=", typed, map(Candidate, values))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import escape_controls
 from paddle_flags.cli.foreign import Report, print_report, show_problems
-from paddle_flags.cli.parser import switch, value, values, whole
+from paddle_flags.cli.parser import repeated_option, switch_option, value_option, whole_number
 from paddle_flags.cli.resolve import open_target
 from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
@@ -153,54 +153,58 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(message)
 
 
-_AT_LEAST_ONE = whole("a whole number, 1 or more", least=1)
+_AT_LEAST_ONE = whole_number("a whole number, 1 or more", least=1)
 
 _OPTIONS: dict[str, dict[str, Any]] = {
-    "--changed": switch("only flags that don't have their default"),
-    "--settable": switch("only flags that can be changed"),
-    "--temporary": switch("only flags with a temporary value"),
-    "--all": switch("include hidden flags, as --json does"),
-    "--all-users": switch("ask the processes of other users, too; only for root"),
-    "--attach": value("PID", "instead of a target: read the memory of a process"),
-    "--unset": values("NAME", "drop the value that was set from outside"),
-    "--file": value("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
-    "--for": value(
+    "--changed": switch_option("only flags that don't have their default"),
+    "--settable": switch_option("only flags that can be changed"),
+    "--temporary": switch_option("only flags with a temporary value"),
+    "--all": switch_option("include hidden flags, as --json does"),
+    "--all-users": switch_option("ask the processes of other users, too; only for root"),
+    "--attach": value_option("PID", "instead of a target: read the memory of a process"),
+    "--unset": repeated_option("NAME", "drop the value that was set from outside"),
+    "--file": value_option("FILE", "more values: a file of TOML, YAML or JSON, or a flagfile"),
+    "--for": value_option(
         "TIME",
         "how long the change lasts, such as 90s, 10m or 1h30m; for unset, only in a fleet",
         dest="duration",
     ),
-    "--reason": value("TEXT", "the reason; everybody who watches sees it"),
-    "--dry-run": switch("check everything, but change nothing"),
-    "--expect": values(
+    "--reason": value_option("TEXT", "the reason; everybody who watches sees it"),
+    "--dry-run": switch_option("check everything, but change nothing"),
+    "--expect": repeated_option(
         "NAME=VALUE", "change nothing unless a flag has this value, or a fleet this revision"
     ),
-    "--confirm": values("NAME", "an unsafe flag that you mean to change"),
-    "--role": value("ROLE", "in a fleet: for members with this role, such as trainer"),
-    "--host": value("HOST", "in a fleet: for members on this machine"),
-    "--member": value("NAME", "in a fleet: for this member"),
-    "--wait": value(
+    "--confirm": repeated_option("NAME", "an unsafe flag that you mean to change"),
+    "--role": value_option("ROLE", "in a fleet: for members with this role, such as trainer"),
+    "--host": value_option("HOST", "in a fleet: for members on this machine"),
+    "--member": value_option("NAME", "in a fleet: for this member"),
+    "--wait": value_option(
         "SECONDS",
         "in a fleet: how long to wait for the members' answers, which are printed",
         type=_seconds,
     ),
-    "--force": switch("in a fleet: don't ask the members first whether they accept the change"),
-    "--at-step": value(
+    "--force": switch_option(
+        "in a fleet: don't ask the members first whether they accept the change"
+    ),
+    "--at-step": value_option(
         "N",
         "in a fleet: let all members apply it when they begin step N, or none if one can't",
-        type=whole(),
+        type=whole_number(),
     ),
-    "--rank": value("N", "the number of the member among those with its role", type=whole()),
-    "--name": value("NAME", "the name of the member; by default, made of role and rank"),
-    "--check": value(
+    "--rank": value_option(
+        "N", "the number of the member among those with its role", type=whole_number()
+    ),
+    "--name": value_option("NAME", "the name of the member; by default, made of role and rank"),
+    "--check": value_option(
         "N", "before the program starts, wait until N members have equal values", type=_AT_LEAST_ONE
     ),
-    "--check-timeout": value(
+    "--check-timeout": value_option(
         "SECONDS",
         "how long --check waits; the default is 60",
         type=_seconds,
         default=60.0,
     ),
-    "--ttl": value(
+    "--ttl": value_option(
         "SECONDS",
         "how long a member that has died counts as alive, up to twice that; the default is 10",
         type=_seconds,
@@ -212,33 +216,35 @@ _OPTIONS: dict[str, dict[str, Any]] = {
         "help": "what happens when the engine hasn't answered for that long: the program keeps its"
         " values, loses them, or gets SIGTERM",
     },
-    "--tick-timeout": value(
+    "--tick-timeout": value_option(
         "SECONDS",
         "how long a step waits for the decision on a change; the default is 60",
         type=_seconds,
         default=60.0,
     ),
-    "--no-preload": switch("don't make a program serve its flags if it doesn't do so itself"),
-    "--last": value("N", "only the last N", type=_AT_LEAST_ONE),
-    "--reconnect": switch(
+    "--no-preload": switch_option(
+        "don't make a program serve its flags if it doesn't do so itself"
+    ),
+    "--last": value_option("N", "only the last N", type=_AT_LEAST_ONE),
+    "--reconnect": switch_option(
         "continue when the connection is lost, for example when the process restarts"
     ),
-    "--print": switch("print the URL, don't start a browser") | {"dest": "print_only"},
-    "--idle": value(
+    "--print": switch_option("print the URL, don't start a browser") | {"dest": "print_only"},
+    "--idle": value_option(
         "SECONDS",
         "end when no page has been open for this long; the default is an hour",
         type=_seconds,
         default=3600.0,
     ),
-    "--once": switch("copy once, and print what has changed"),
-    "--json": switch("write JSON"),
-    "--timeout": value(
+    "--once": switch_option("copy once, and print what has changed"),
+    "--json": switch_option("write JSON"),
+    "--timeout": value_option(
         "SECONDS",
         "how long to wait for an answer; the default is 10",
         type=_seconds,
         default=10.0,
     ),
-    "--token-file": value(
+    "--token-file": value_option(
         "FILE",
         "a file whose first line is the token for a gateway; by default, the token is in the"
         " environment variable PADDLE_FLAGS_LIVE_TOKEN",
@@ -320,13 +326,13 @@ def run(main_parser: Parser, tokens: list[str]) -> int:
         parser.error(escape_controls(str(last)))
     except FlagError as error:
         problems = [refusal_text(each) for each in error.errors]
-        report = Report(problems=problems, status=_status_of(error))
+        report = Report(problems=problems, status=_exit_status_of(error))
     except KeyboardInterrupt as error:
         return 128 + (error.args[0] if error.args else signal.SIGINT)
     return print_report(report, as_json=bool(getattr(options, "json", False)))
 
 
-def _status_of(error: FlagError) -> int:
+def _exit_status_of(error: FlagError) -> int:
     if isinstance(error, FlagFileError):  # one that the command line names
         return 2
     if isinstance(error, OSError):  # a LiveConnectionError
@@ -346,17 +352,17 @@ def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
     if options.target is None and options.attach is None:
         if verb.needs_target:
             raise FlagArgumentError(f"expected a target: {verb.target}")
-        return _show_processes(options)
+        return _run_without_target(options)
     target = open_target(options)
     if len(arguments) < verb.least:
         raise FlagArgumentError(f"expected {verb.arguments} after {target.text}")
     if len(arguments) > verb.most:
         raise FlagArgumentError(f"unexpected argument {arguments[int(verb.most)] or repr('')}")
-    _sort_arguments(options)
+    _name_arguments(options)
     return target.run_verb(options.verb)
 
 
-def _show_processes(options: argparse.Namespace) -> Report:
+def _run_without_target(options: argparse.Namespace) -> Report:
     """Do what a verb means without a target: `open`, `list` or `status`."""
     if options.verb == "open":
         from paddle_flags.cli.open import open_targets
@@ -370,7 +376,7 @@ def _show_processes(options: argparse.Namespace) -> Report:
     return list_processes(options)
 
 
-def _sort_arguments(options: argparse.Namespace) -> None:
+def _name_arguments(options: argparse.Namespace) -> None:
     """Give the arguments of changes their names."""
     if options.verb in ("set", "unset"):
         is_set = options.verb == "set"
@@ -378,7 +384,7 @@ def _sort_arguments(options: argparse.Namespace) -> None:
         options.unset = options.unset if is_set else options.arguments
         options.file = options.file if is_set else None
     if options.verb in ("undo", "reset"):
-        number = whole("the number of a change, as 'log' lists them")
+        number = whole_number("the number of a change, as 'log' lists them")
         try:
             options.number = next(map(number, options.arguments), None)
         except argparse.ArgumentTypeError as error:

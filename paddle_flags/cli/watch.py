@@ -27,7 +27,7 @@ def watch(client: Client, options: argparse.Namespace) -> Report:
             show_errors(*unknown_names(only, client.flags()["flags"]))
     try:
         for event in client.events(reconnect=options.reconnect):
-            lines = _json_lines(event, only) if options.json else _lines(event, only, units)
+            lines = _json_lines(event, only) if options.json else _change_lines(event, only, units)
             if not all(map(show, lines)):
                 return Report()  # nobody reads any more
             if not options.json:
@@ -37,13 +37,17 @@ def watch(client: Client, options: argparse.Namespace) -> Report:
     return Report(remarks=["the process has ended the stream"])
 
 
-def _lines(event: Event, patterns: list[str], units: Mapping[str, str]) -> list[str]:
+def _change_lines(event: Event, patterns: list[str], units: Mapping[str, str]) -> list[str]:
     if event.kind != "changes":
         return []
-    return [_line(each, units) for each in event.data["changes"] if matches(each["name"], patterns)]
+    return [
+        _change_line(each, units)
+        for each in event.data["changes"]
+        if matches(each["name"], patterns)
+    ]
 
 
-def _line(change: dict[str, Any], units: Mapping[str, str]) -> str:
+def _change_line(change: dict[str, Any], units: Mapping[str, str]) -> str:
     parts = [time_text(change["at"]), f"{change['name']}: {_event_text(change, units)}"]
     who = who_text(change.get("who")) or change.get("place", "")
     by = ", ".join(filter(None, (change.get("source", ""), who)))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._document import Fact, Facts, short
+from paddle_flags.fleet._document import Fact, Facts, shorten_text
 from paddle_flags.fleet._flags import NEVER, Steps, Traits, Values, cut_reason
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import TIMEOUT, open_store
@@ -64,7 +64,7 @@ class ProgramFlags:
         self._mark: str | None = None
         self._runs = False
         self._dropped = 0
-        self._write_file([])
+        self._write_snapshot([])
 
     def connect(self) -> None:
         """Begin to use the program that listens; raise LiveConnectionError."""
@@ -103,7 +103,7 @@ class ProgramFlags:
                 self._problem = f"the program can't be reached: {error}"
                 raise FleetError(self._problem) from error
 
-    def notice_end(self) -> None:
+    def disconnect_if_ended(self) -> None:
         """Forget the process that has ended: another one may come."""
         with self._lock:
             if self._connection is not None and self._connection.is_over():
@@ -119,7 +119,7 @@ class ProgramFlags:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)
 
-    def _refresh(self) -> dict[str, dict[str, Any]]:
+    def _refresh_flags(self) -> dict[str, dict[str, Any]]:
         """Return all flags by each of their names."""
         with self._lock:
             if not self._is_served:
@@ -134,13 +134,13 @@ class ProgramFlags:
             for name in found["removed"]:
                 self._listed.pop(name, None)
             for flag in found["flags"]:
-                for name in (flag["name"], *_others(flag)):
+                for name in (flag["name"], *_other_names(flag)):
                     self._listed[name] = flag
             self._mark = mark_of(found)
             return self._listed
 
     def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
-        listed = self._refresh()
+        listed = self._refresh_flags()
         return {name: self._traits_of(listed[name]) for name in names if name in listed}
 
     def _traits_of(self, flag: dict[str, Any]) -> Traits:
@@ -150,7 +150,7 @@ class ProgramFlags:
         return Traits(str(flag["source"]), "sensitive" in marks, closed, validators)
 
     def describe_missing(self, name: str) -> str:
-        listed = self._refresh()
+        listed = self._refresh_flags()
         if not listed:
             return f"{name}: the program has defined no flag yet"
         near = difflib.get_close_matches(name, listed, n=1)
@@ -161,18 +161,20 @@ class ProgramFlags:
         if not self._is_served:
             return found
         with suppress(FleetError):  # while it hangs, its agent is a member all the same
-            self._refresh()
+            self._refresh_flags()
         for flag in {id(each): each for each in self._listed.values()}.values():
             marks, name = flag.get("marks", ()), flag["name"]
             sensitive = "sensitive" in marks
-            found.add(name, _others(flag), sensitive=sensitive, unsafe="unsafe" in marks)
+            found.add(name, _other_names(flag), sensitive=sensitive, unsafe="unsafe" in marks)
             if "per_process" not in marks and not sensitive:
                 texts = [flag.get(each) for each in Fact._fields]
-                found.values[name] = Fact(*(short(t) if isinstance(t, str) else "" for t in texts))
-        return found.complete()
+                found.values[name] = Fact(
+                    *(shorten_text(t) if isinstance(t, str) else "" for t in texts)
+                )
+        return found.with_digest()
 
     def count_dropped(self) -> int:
-        self._refresh()
+        self._refresh_flags()
         return self._dropped
 
     def check(self, values: Values) -> str | None:
@@ -189,7 +191,7 @@ class ProgramFlags:
             problem = self._send_values(values, more)
         if problem is None:
             self.values = dict(values)
-            self._write_file(trail)  # also for children that the program starts later
+            self._write_snapshot(trail)  # also for children that the program starts later
         return problem
 
     def _send_values(self, values: Values, more: dict[str, Any]) -> str | None:
@@ -200,7 +202,7 @@ class ProgramFlags:
             return cut_reason(error.errors or [error])
         return None
 
-    def _write_file(self, trail: Sequence[Values]) -> None:
+    def _write_snapshot(self, trail: Sequence[Values]) -> None:
         """Write the values in the order in which they came, for flags that refuse the last."""
         listed: dict[tuple[str, int], str] = {}
         for values in trail:
@@ -230,7 +232,7 @@ class ProgramFlags:
                 return None  # it hasn't in this time
 
 
-def _others(flag: dict[str, Any]) -> list[str]:
+def _other_names(flag: dict[str, Any]) -> list[str]:
     return [*flag.get("aliases", ()), *flag.get("old_names", ())]
 
 
@@ -279,15 +281,15 @@ class Agent:
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, _WAITED)
         with tempfile.TemporaryDirectory(prefix="paddle_flags-") as folder:
             try:
-                start_thread(lambda: self._join(folder, mask), "paddle_flags join")
-                return self._wait()
+                start_thread(lambda: self._join_and_follow(folder, mask), "paddle_flags join")
+                return self._wait_for_end()
             finally:
                 self._has_ended = True
                 if self._member is not None:
                     self._member.leave()
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def _wait(self) -> int:
+    def _wait_for_end(self) -> int:
         while True:
             given = signal.sigwaitinfo(_WAITED)
             with self._starting:
@@ -306,7 +308,7 @@ class Agent:
             if given.si_signo == signal.SIGTSTP:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-    def _join(self, folder: str, mask: Collection[int]) -> None:
+    def _join_and_follow(self, folder: str, mask: Collection[int]) -> None:
         try:
             store = open_store(self.url, timeout=self.patience)
             flags = ProgramFlags(store.url, folder, self.options.tick_timeout)
@@ -314,13 +316,15 @@ class Agent:
             member.start()
             if self.count is not None:
                 Barrier(member, [], self.count, self.timeout).wait()
-            self._start(member, flags, mask)
-            self._follow(member, flags)
+            self._start_program(member, flags, mask)
+            self._follow_program(member, flags)
         except BaseException as error:  # the main thread raises it
             self._failure = error
             os.kill(os.getpid(), signal.SIGCHLD)
 
-    def _start(self, member: Membership, flags: ProgramFlags, mask: Collection[int]) -> None:
+    def _start_program(
+        self, member: Membership, flags: ProgramFlags, mask: Collection[int]
+    ) -> None:
         environment = {
             **os.environ,
             "PADDLE_FLAGS_LIVE": flags.socket,
@@ -336,11 +340,11 @@ class Agent:
                 pid = os.posix_spawnp(self.command[0], self.command, environment, **how)
                 flags.child = self._pid = pid
 
-    def _follow(self, member: Membership, flags: ProgramFlags) -> None:
+    def _follow_program(self, member: Membership, flags: ProgramFlags) -> None:
         """Go on with the flags and steps of the program."""
         while not self._has_ended:
             try:
-                flags.notice_end()
+                flags.disconnect_if_ended()
                 if not flags.is_connected:
                     flags.connect()  # to its first process with flags, or the one after it
                     member.update_document(again=True)

@@ -74,20 +74,20 @@ class Barrier:
             stage, who = note.get("stage"), note.get("who")
             if stage == DIFFERENT:
                 raise self._error_of(note)
-            if stage == ALIKE and self._is_among(note):
+            if stage == ALIKE and self._is_covered_by(note):
                 return  # also if a change has come since
             if who == self._member.name and stage != ALIKE:
                 self._compare()
                 continue
             if stage != ALIKE and self._clock.now() >= self._deadline:
                 every = read_alive(self._member.store)
-                raise self._missing(every, self._expect or len(every))
+                raise self._missing_error(every, self._expect or len(every))
             if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
                 self._offer_to_compare(note)
                 seen_alive = self._clock.now()
             self._clock.sleep(_POLL)
 
-    def _is_among(self, note: Mapping[str, Any]) -> bool:
+    def _is_covered_by(self, note: Mapping[str, Any]) -> bool:
         """Return whether this member is like those that were compared, and enough were."""
         is_alike = not {note.get("digest"), UNCHECKED}.isdisjoint(self._member.compared)
         return is_alike and note.get("count", 0) >= (self._expect or 0)
@@ -106,21 +106,23 @@ class Barrier:
 
     def _offer_to_compare(self, note: Mapping[str, Any]) -> None:
         """Compare for all, unless another one has written that it does since `note`."""
-        self._write(COMPARES, lambda: self._find_note() == note)
+        self._write_note(COMPARES, lambda: self._find_note() == note)
 
-    def _write(self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any) -> None:
+    def _write_note(
+        self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any
+    ) -> None:
         note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
         self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
 
     def _compare(self) -> None:
         """Compare the documents of all, and write what was found."""
         while True:
-            here = self._gather()
+            here = self._wait_for_members()
             documents = {n: each for n, each in here.items() if each.get("digest") != UNCHECKED}
             is_alike, lines = _are_alike(documents), _rejections(documents)
             if is_alike and not lines:
                 digest = next(iter(_digests_of(documents)), UNCHECKED)
-                self._write(ALIKE, digest=digest, count=len(here))
+                self._write_note(ALIKE, digest=digest, count=len(here))
                 return
             if _document.is_settled(documents) or self._clock.now() >= self._deadline:
                 break
@@ -129,9 +131,9 @@ class Barrier:
         lines += _document.difference_lines(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
-        self._write(DIFFERENT, lines=lines, differences=_rows_of(found))
+        self._write_note(DIFFERENT, lines=lines, differences=_rows_of(found))
 
-    def _gather(self) -> Documents:
+    def _wait_for_members(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
         while True:
             every = read_alive(self._member.store)
@@ -141,8 +143,8 @@ class Barrier:
             if len(here) >= wanted and here:
                 return here
             if self._clock.now() >= self._deadline:
-                error = self._missing(every, wanted)
-                self._write(DIFFERENT, lines=[str(error)], missing=list(error.missing))
+                error = self._missing_error(every, wanted)
+                self._write_note(DIFFERENT, lines=[str(error)], missing=list(error.missing))
                 raise error
             self._clock.sleep(max(_POLL, _LOOK * len(every)))
 
@@ -151,14 +153,14 @@ class Barrier:
 
     def _with_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
-        self._write(TELL, environment=self._patterns)
+        self._write_note(TELL, environment=self._patterns)
         asked = self._member.revision
         store = self._member.store
         now = _document.wait_for_details(store, self._clock, asked, _GRACE, documents)
         told = {n: each for n, each in now.items() if each["details"].get("of", -1) >= asked}
         return told if len(told) > 1 else now
 
-    def _missing(self, every: Documents, wanted: int) -> CheckError:
+    def _missing_error(self, every: Documents, wanted: int) -> CheckError:
         here = {name for name, each in every.items() if self._has_reached_round(each)}
         slow = sorted(every.keys() - here)
         role, ranks = _document.absent_ranks(every, wanted)

@@ -64,11 +64,11 @@ class ConfigMapStore(MemoryStore):
             while True:
                 told: OSError = TimeoutError("it changes all the time")
                 try:
-                    seen = self._mark()
+                    seen = self._content_stamp()
                     if seen == self._seen:
                         return
                     values = self._read_values()
-                    if self._mark() == seen:
+                    if self._content_stamp() == seen:
                         break
                 except FileNotFoundError as error:  # files were replaced; or it isn't mounted
                     if not self._root.is_dir():
@@ -77,10 +77,10 @@ class ConfigMapStore(MemoryStore):
                 if time.monotonic() > end:
                     raise told
                 self.closed.wait(0.01)
-            self._add(values)
+            self._add_record(values)
             self._seen = seen
 
-    def _mark(self) -> object:
+    def _content_stamp(self) -> object:
         with contextlib.suppress(FileNotFoundError):
             return os.readlink(self._root / _DATA)
         found = [(path.name, path.stat()) for path in sorted(self._root.iterdir())]
@@ -93,12 +93,12 @@ class ConfigMapStore(MemoryStore):
         for path in sorted(folder.iterdir()):
             if not path.name.startswith(".") and not path.is_dir():
                 try:
-                    found.update(_values_of(path))
+                    found.update(_read_values_of(path))
                 except FlagError as error:
                     raise self.error(f"{path.name}: {error}") from error
         return found
 
-    def _add(self, values: Values) -> None:
+    def _add_record(self, values: Values) -> None:
         changes = changes_between(self._values, values)
         if not changes:
             return
@@ -115,7 +115,7 @@ def changes_between(before: Values, after: Values) -> tuple[Change, ...]:
     return tuple(Change(name, after.get((on, name)), on) for on, name in keys)
 
 
-def _values_of(path: Path) -> Values:
+def _read_values_of(path: Path) -> Values:
     found: Values = {}
     try:
         text = _directory.read(path.resolve())[0].decode().removesuffix("\n")

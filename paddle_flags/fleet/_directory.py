@@ -73,7 +73,7 @@ class DirectoryStore(Store):
     def check_exists(self) -> None:
         """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
         with contextlib.suppress(OSError):  # the first call says more
-            refresh(self._root.parent)  # it fails if nothing is mounted there
+            refresh_folder(self._root.parent)  # it fails if nothing is mounted there
             try:
                 self._log.stat()
             except (FileNotFoundError, NotADirectoryError):
@@ -84,7 +84,7 @@ class DirectoryStore(Store):
 
     def _forked(self) -> None:
         self._lock = threading.Lock()  # guards the ages
-        self._ages = Ages(lambda: clock(self._documents))
+        self._ages = Ages(lambda: file_system_time(self._documents))
 
     def _do(self, method: str, *args: Any) -> Any:
         if not self._is_prepared:
@@ -108,18 +108,18 @@ class DirectoryStore(Store):
         return self.unreachable(what)
 
     def _last(self) -> int:
-        refresh(self._log)
+        refresh_folder(self._log)
         base = self._newest_bases()[1]
         number = max(self._known, base)
-        if number and number == self._known and not _path(self._log, number).exists():
-            number = max([base, *_numbers(self._log)])
-        while _path(self._log, number + 1).exists():
+        if number and number == self._known and not _numbered_path(self._log, number).exists():
+            number = max([base, *_list_numbers(self._log)])
+        while _numbered_path(self._log, number + 1).exists():
             number += 1
         self._known = number
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        if not create(_path(self._log, number), record):
+        if not create(_numbered_path(self._log, number), record):
             return False
         if number <= self._newest_bases()[0]:
             self._known = 0
@@ -130,10 +130,10 @@ class DirectoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         found: list[bytes] = []
         size = 0
-        refresh(self._log)
+        refresh_folder(self._log)
         with contextlib.suppress(FileNotFoundError):
             while size < _READ_AT_ONCE:
-                found.append(read(_path(self._log, first + len(found)))[0])
+                found.append(read(_numbered_path(self._log, first + len(found)))[0])
                 size += len(found[-1]) + 1000
         if first <= self._newest_bases()[1]:
             raise self._make_compacted_error(first)
@@ -142,25 +142,33 @@ class DirectoryStore(Store):
     def _base(self) -> tuple[int, bytes]:
         while number := self._newest_bases()[1]:
             with contextlib.suppress(FileNotFoundError):  # two later ones are there now
-                return number, read(_path(self._bases, number))[0]
+                return number, read(_numbered_path(self._bases, number))[0]
         return 0, b""
 
     def _rebase(self, number: int, base: bytes) -> bool:
-        if not create(_path(self._bases, number), base):
+        if not create(_numbered_path(self._bases, number), base):
             return False
-        self._tidy()
+        self._remove_replaced()
         return True  # readers may have seen it, even if a later one is there by now
 
     def _newest_bases(self) -> list[int]:
         """Return the numbers of two bases: records up to the first one may have been removed."""
-        return sorted([0, 0, *_numbers(self._bases)])[-2:]
+        return sorted([0, 0, *_list_numbers(self._bases)])[-2:]
 
-    def _tidy(self) -> None:
+    def _remove_replaced(self) -> None:
         """Remove what no reader can want. What an earlier compaction left is removed, too."""
         removed = self._newest_bases()[0]
-        old = [_path(self._log, each) for each in sorted(_numbers(self._log)) if each <= removed]
-        old += [_path(self._bases, each) for each in _numbers(self._bases) if each < removed]
-        now = clock(self._bases)
+        old = [
+            _numbered_path(self._log, each)
+            for each in sorted(_list_numbers(self._log))
+            if each <= removed
+        ]
+        old += [
+            _numbered_path(self._bases, each)
+            for each in _list_numbers(self._bases)
+            if each < removed
+        ]
+        now = file_system_time(self._bases)
         for folder in (self._log, self._bases, self._documents):
             for path in folder.glob(".*"):
                 with contextlib.suppress(OSError):
@@ -174,16 +182,16 @@ class DirectoryStore(Store):
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         replace(self._documents / name, b"%r\n%s" % (float(ttl), document))
-        self._renewed(name)
+        self._note_renewal(name)
 
     def _keep_alive(self, name: str) -> None:
         found = self._member(name)
         if found is None or not found.alive:
             raise self._lease_error(name)
         os.utime(self._documents / name)
-        self._renewed(name)
+        self._note_renewal(name)
 
-    def _renewed(self, name: str) -> None:
+    def _note_renewal(self, name: str) -> None:
         with self._lock:
             self._ages.renewed(name, (self._documents / name).stat())
 
@@ -199,7 +207,7 @@ class DirectoryStore(Store):
     def _stored(self, names: list[str]) -> dict[str, StoredMember]:
         """Return members; remove what has been without a lease for long."""
         found = {}
-        refresh(self._documents)
+        refresh_folder(self._documents)
         with self._lock:
             self._ages.start_round()
             for name in names:
@@ -211,7 +219,7 @@ class DirectoryStore(Store):
                         raise
                     continue
                 head, _, document = data.partition(b"\n")
-                ttl = _lease(head)
+                ttl = _parse_lease(head)
                 age = self._ages.age(name, status)
                 if age > max(ttl, 0.0) + REMEMBERED:
                     remove(path)
@@ -231,7 +239,7 @@ def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
         return _HIDDEN, status
 
 
-def _lease(head: bytes) -> float:
+def _parse_lease(head: bytes) -> float:
     """Return seconds; -1 if that is no lease, as in an empty file after a power failure."""
     with contextlib.suppress(ValueError):
         if 0 <= float(head) < math.inf:
@@ -239,11 +247,11 @@ def _lease(head: bytes) -> float:
     return -1.0
 
 
-def _path(folder: Path, number: int) -> Path:
+def _numbered_path(folder: Path, number: int) -> Path:
     return folder / f"{number:020}"
 
 
-def _numbers(folder: Path) -> list[int]:
+def _list_numbers(folder: Path) -> list[int]:
     return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]
 
 
@@ -259,7 +267,7 @@ def create(path: Path, data: bytes) -> bool:
             return False
     finally:
         remove(temporary)
-    refresh(path.parent, durable=True)
+    refresh_folder(path.parent, durable=True)
     return True
 
 
@@ -313,7 +321,7 @@ def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
         raise
 
 
-def refresh(folder: Path, *, durable: bool = False) -> None:
+def refresh_folder(folder: Path, *, durable: bool = False) -> None:
     """Let an NFS client ask whether a folder has changed, as it does when one is opened.
 
     Otherwise it may say for a minute that a file isn't there. If durable, names are, too.
@@ -334,7 +342,7 @@ def remove(path: Path) -> None:
         path.unlink()
 
 
-def clock(folder: Path) -> float:
+def file_system_time(folder: Path) -> float:
     """Return the time by which the file system stamps files; this machine's if it takes none."""
     try:
         path = write(folder, b".", durable=False)
@@ -372,11 +380,11 @@ class Ages:
         seen = self._renewals.get(name)
         if seen is None or seen[0] != stamp:
             if self._now is None:
-                self._now = self._measure()
+                self._now = self._measure_now()
             seen = self._renewals[name] = stamp, now - max(0.0, self._now - file.st_mtime)
         return now - seen[1]
 
-    def _measure(self) -> float:
+    def _measure_now(self) -> float:
         now = self._clock()
         before, self._offset = self._offset, now - time.monotonic()
         has_jumped = before is not None and abs(before - self._offset) > _JUMP

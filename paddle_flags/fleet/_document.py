@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._flags import Answer
-from paddle_flags.fleet._record import known_fields
+from paddle_flags.fleet._record import valid_fields
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ class Facts(NamedTuple):
         self.sensitive.extend([name, *others] if sensitive else ())
         self.unsafe.extend([name, *others] if unsafe else ())
 
-    def complete(self) -> Facts:
+    def with_digest(self) -> Facts:
         """Return the same with the digest of all defaults."""
         texts = {name: fact.default_text for name, fact in self.values.items()}
         return self._replace(defaults=digest(texts))
 
 
-def short(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return text as JSON can have it; of long text its beginning and a digest."""
     data = text.encode("utf-8", "surrogateescape")
     shown = data.decode("utf-8", "backslashreplace")
@@ -87,11 +87,11 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
 
 
-def variables_of(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
+def matching_variables(patterns: Iterable[str], secret: Collection[str] = ()) -> dict[str, str]:
     """Return the variables that patterns match, without our keys and values of flags `secret`."""
     wanted, ends = list(patterns), tuple(secret)
     return {
-        short(name): short(value)
+        shorten_text(name): shorten_text(value)
         for name, value in sorted(os.environ.items())
         if any(fnmatchcase(name, each) for each in wanted)
         and name not in _SECRET
@@ -114,12 +114,12 @@ def decode(member: StoredMember) -> Document:
     fields: Any = None
     with suppress(ValueError):
         fields = _json.read(member.document)
-    document = known_fields(fields, _FORM)
+    document = valid_fields(fields, _FORM)
     document["alive"] = member.alive
     if not member.document:
         document["problem"] = "this user may not read what it says"
     for name, form in (("check", _CHECK), ("details", _DETAILS)):
-        document[name] = known_fields(document.get(name), form)
+        document[name] = valid_fields(document.get(name), form)
     for each in (document, document["details"]):
         values = each.get("values", {}).items()
         each["values"] = {name: fact for name, fact in values if len(fact) == len(Fact._fields)}
@@ -180,7 +180,7 @@ def departed_document(document: Document) -> bytes:
     return encode({**{each: document.get(each) for each in kept}, "left": True})
 
 
-def names_like(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
+def all_names_of(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
     """Return a name of a flag and all others by which any member knows the same flag."""
     found = {name}
     for each in documents.values():
@@ -282,14 +282,14 @@ def differences_of(documents: Documents, among: Collection[str] | None = None) -
                 wanted = document.get("wanted", {}).get(flag)
                 groups.setdefault(wanted, {})[name] = held_by(name, flag)
         found += [
-            _difference(flag, held)
+            _make_difference(flag, held)
             for held in groups.values()
             if len({each and each[0] for each in held.values()}) > 1
         ]
     return found
 
 
-def _difference(name: str, held: Mapping[str, _Held]) -> Difference:
+def _make_difference(name: str, held: Mapping[str, _Held]) -> Difference:
     groups: dict[_Held, list[str]] = {}
     for member, each in held.items():
         groups.setdefault(each, []).append(member)
@@ -300,12 +300,12 @@ def _difference(name: str, held: Mapping[str, _Held]) -> Difference:
 
 
 def difference_lines(found: list[Difference]) -> list[str]:
-    lines = [_shown(each) for each in found[:_MOST_SHOWN]]
+    lines = [_difference_text(each) for each in found[:_MOST_SHOWN]]
     more = len(found) - _MOST_SHOWN
     return [*lines, f"and {more} more"] if more > 0 else lines
 
 
-def _shown(difference: Difference) -> str:
+def _difference_text(difference: Difference) -> str:
     """Return a difference as text: `NCCL_ALGO: Ring (rank-0, rank-1); not set (rank-2)`."""
     parts = []
     for holder in difference.holders:

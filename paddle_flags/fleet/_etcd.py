@@ -47,39 +47,39 @@ class EtcdStore(Client):
         self._long = "", 0.0  # the lease of documents, and when to renew it
 
     def _last(self) -> int:
-        return self._head()[0]
+        return self._read_head()[0]
 
-    def _head(self) -> tuple[int, int]:
+    def _read_head(self) -> tuple[int, int]:
         """Return the number of the last record, and the revision of etcd when it was that."""
         answer = self._ask("kv/range", {"key": self._key("head")})
-        return _number(answer), int(answer["header"]["revision"])
+        return _read_number(answer), int(answer["header"]["revision"])
 
     def _append(self, number: int, record: bytes) -> bool:
         attempt = secrets.token_bytes(_NONCE)
-        key, head = self._record(number), self._key("head")
+        key, head = self._record_key(number), self._key("head")
         before: Body = {"target": "VERSION", "version": "0"}
         if number > 1:
             before = {"target": "VALUE", "value": _b64(b"%d" % (number - 1))}
-        answer, is_doubtful = self._change(
+        answer, is_doubtful = self._run_transaction(
             [{"key": head, "result": "EQUAL", **before}],
-            [_put(key, attempt + record), _put(head, b"%d" % number)],
-            [_get(head), _get(key)],
+            [_put_request(key, attempt + record), _put_request(head, b"%d" % number)],
+            [_get_request(head), _get_request(key)],
         )
         if answer.get("succeeded"):
             return True
         last, held = (each["response_range"] for each in answer["responses"])
-        self._check_next(number, _number(last))
+        self._check_next(number, _read_number(last))
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
             raise self.unreachable(what)
         return any(value.startswith(attempt) for value in _values(held))
 
     def _read(self, first: int) -> list[bytes]:
-        key = self._record(first)
-        found = self._page(key, self._key("log0"))
+        key = self._record_key(first)
+        found = self._read_page(key, self._key("log0"))
         if all(kv["key"] != key for kv in found.get("kvs", ())):
             compacted = self._ask("kv/range", {"key": self._key("compacted")})
-            if first <= _number(compacted):
+            if first <= _read_number(compacted):
                 raise self._make_compacted_error(first)
         return [value[_NONCE:] for value in _values(found)]
 
@@ -90,7 +90,7 @@ class EtcdStore(Client):
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
             if watch is None:
-                number, revision = self._head()
+                number, revision = self._read_head()
                 create = {"key": self._key("head"), "start_revision": str(revision + 1)}
                 watch = self._request(WATCH, {"create_request": create})[0]
             elif (told := _next_number(watch, min(_WATCH, left))) is not None:
@@ -113,15 +113,15 @@ class EtcdStore(Client):
         key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
         while True:
             compacted = self._ask("kv/range", {"key": key})
-            if number <= _number(compacted):
+            if number <= _read_number(compacted):
                 return is_doubtful and self._base() == (number, base)
             revision = str(compacted["kvs"][0]["mod_revision"]) if "kvs" in compacted else "0"
-            answer, may_be_done = self._change(
+            answer, may_be_done = self._run_transaction(
                 [{"target": "MOD", "key": key, "mod_revision": revision, "result": "EQUAL"}],
                 [
-                    _put(self._key("base"), text + b"\n" + base),
-                    _put(key, text),
-                    _delete(self._record(0), self._record(number + 1)),
+                    _put_request(self._key("base"), text + b"\n" + base),
+                    _put_request(key, text),
+                    _delete_request(self._record_key(0), self._record_key(number + 1)),
                 ],
             )
             if answer.get("succeeded"):
@@ -129,47 +129,47 @@ class EtcdStore(Client):
             is_doubtful |= may_be_done
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        self._leases[name] = lease = self._grant(ttl)  # the one before expires
-        self._write(name, document, _put(self._mark(name), b"", lease))
+        self._leases[name] = lease = self._grant_lease(ttl)  # the one before expires
+        self._write_document(name, document, _put_request(self._mark_key(name), b"", lease))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self._leases.pop(name, None)
-        self._write(name, document, _delete(self._mark(name)))
+        self._write_document(name, document, _delete_request(self._mark_key(name)))
 
-    def _write(self, name: str, document: bytes, also: Body) -> None:
+    def _write_document(self, name: str, document: bytes, also: Body) -> None:
         key = self._key(f"members/{name}")
         try:
-            self._change([], [_put(key, document, self._long_lease()), also])
+            self._run_transaction([], [_put_request(key, document, self._long_lease()), also])
         except EtcdError as error:
             if error.code != error.NOT_FOUND:
                 raise
             self._long = "", 0.0  # it has ended, as on a machine that slept for a day
-            self._change([], [_put(key, document, self._long_lease()), also])
+            self._run_transaction([], [_put_request(key, document, self._long_lease()), also])
 
-    def _mark(self, name: str) -> str:
+    def _mark_key(self, name: str) -> str:
         return self._key(f"members/{name}!")
 
     def _keep_alive(self, name: str) -> None:
         lease = self._leases.get(name, "")
         if not lease or self._user:  # etcd renews leases for anybody: a look shows rights
-            for kv in self._ask("kv/range", {"key": self._mark(name)}).get("kvs", ()) or [{}]:
+            for kv in self._ask("kv/range", {"key": self._mark_key(name)}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
-        if not lease or not self._renew(lease):
+        if not lease or not self._renew_lease(lease):
             raise self._lease_error(name)
         self._long_lease()
 
     def _long_lease(self) -> str:
         lease, due = self._long
         if time.monotonic() >= due:
-            if not lease or not self._renew(lease):
-                lease = self._grant(REMEMBERED)
+            if not lease or not self._renew_lease(lease):
+                lease = self._grant_lease(REMEMBERED)
             self._long = lease, time.monotonic() + REMEMBERED / 4
         return lease
 
-    def _grant(self, ttl: float) -> str:
+    def _grant_lease(self, ttl: float) -> str:
         return str(self._ask("lease/grant", {"TTL": str(math.ceil(ttl))})["ID"])
 
-    def _renew(self, lease: str) -> bool:
+    def _renew_lease(self, lease: str) -> bool:
         return int(self._ask("lease/keepalive", {"ID": lease}).get("TTL", "0")) > 0
 
     def _member(self, name: str) -> StoredMember | None:
@@ -184,7 +184,7 @@ class EtcdStore(Client):
         place = f"{self._prefix}members/".encode()
         is_more = True
         while is_more:
-            answer = self._page(start, end)
+            answer = self._read_page(start, end)
             for kv in answer.get("kvs", ()):
                 key = base64.b64decode(kv["key"])
                 name = key.removeprefix(place).decode("ascii", "replace")
@@ -200,14 +200,14 @@ class EtcdStore(Client):
     def _key(self, name: str) -> str:
         return _b64(f"{self._prefix}{name}".encode())
 
-    def _record(self, number: int) -> str:
+    def _record_key(self, number: int) -> str:
         return self._key(f"log/{number:020}")
 
     def _ask(self, path: str, body: Body) -> Body:
         answer: Body = self._request(path, body)[0]
         return answer
 
-    def _page(self, start: str, end: str) -> Body:
+    def _read_page(self, start: str, end: str) -> Body:
         limit = _AT_ONCE
         while True:
             try:
@@ -217,7 +217,7 @@ class EtcdStore(Client):
                     raise
                 limit = max(1, limit // 4)
 
-    def _change(
+    def _run_transaction(
         self, compare: list[Body], success: list[Body], failure: Sequence[Body] = ()
     ) -> tuple[Body, bool]:
         """Make a transaction; return the answer, and whether an earlier attempt may count."""
@@ -234,15 +234,15 @@ def _b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _put(key: str, value: bytes, lease: str = "0") -> Body:
+def _put_request(key: str, value: bytes, lease: str = "0") -> Body:
     return {"request_put": {"key": key, "value": _b64(value), "lease": lease}}
 
 
-def _get(key: str) -> Body:
+def _get_request(key: str) -> Body:
     return {"request_range": {"key": key}}
 
 
-def _delete(key: str, end: str = "") -> Body:
+def _delete_request(key: str, end: str = "") -> Body:
     return {"request_delete_range": {"key": key, "range_end": end}}
 
 
@@ -250,7 +250,7 @@ def _values(answer: Body) -> list[bytes]:
     return [base64.b64decode(kv.get("value", "")) for kv in answer.get("kvs", ())]
 
 
-def _number(answer: Body) -> int:
+def _read_number(answer: Body) -> int:
     return max([0, *map(int, _values(answer))])
 
 
@@ -260,6 +260,6 @@ def _next_number(stream: Stream, seconds: float) -> int | None:
         result = json.loads(stream.next(seconds))["result"]
         # A key that was removed has no value: then the watch begins anew, too.
         kvs = [{"value": event["kv"]["value"]} for event in result.get("events", ())]
-        return None if result.get("canceled") else _number({"kvs": kvs})
+        return None if result.get("canceled") else _read_number({"kvs": kvs})
     except (LookupError, ValueError):  # also of what no etcd answers
         return None

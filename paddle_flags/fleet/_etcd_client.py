@@ -83,15 +83,15 @@ class _Socket(socket):
 
     def recv_into(self, buffer: Any, nbytes: Any = 0, flags: int = 0) -> int:
         while True:
-            self._limit(_LOOK)
+            self._limit_timeout(_LOOK)
             with contextlib.suppress(TimeoutError):
                 return super().recv_into(buffer, nbytes or memoryview(buffer).nbytes, flags)
 
     def sendall(self, data: Any, flags: int = 0) -> None:
-        self._limit(threading.TIMEOUT_MAX)  # Python counts down
+        self._limit_timeout(threading.TIMEOUT_MAX)  # Python counts down
         super().sendall(data, flags)
 
-    def _limit(self, longest: float) -> None:
+    def _limit_timeout(self, longest: float) -> None:
         if self.closed.is_set():
             raise TimeoutError
         self.settimeout(min(longest, _seconds_until(self.end)))
@@ -123,7 +123,7 @@ def _seconds_until(end: float) -> float:
 
 
 @contextlib.contextmanager
-def _trouble(*, is_doubtful: bool) -> Iterator[None]:
+def _translate_errors(*, is_doubtful: bool) -> Iterator[None]:
     try:
         yield
     except (OSError, http.client.HTTPException, HTTPError) as error:
@@ -155,7 +155,7 @@ class Stream:
     def next(self, seconds: float) -> bytes:
         """Return the next line; b"" if none comes in time, and no more will."""
         self._link.end = time.monotonic() + seconds
-        with contextlib.suppress(_NotNowError), _trouble(is_doubtful=False):
+        with contextlib.suppress(_NotNowError), _translate_errors(is_doubtful=False):
             return next(self._lines, b"")
         return b""
 
@@ -172,7 +172,7 @@ class Client(Store):
         variables = {name: os.environ.get(VARIABLE + name.upper(), "") for name in OPTIONS}
         options = url.option(variables)
         self._timeout = timeout
-        self._tls = _tls(url, options)
+        self._tls = _tls_context(url, options)
         self._user, self._password = url.user, _password(url, options)
         self._token = ""
         self._nodes = [(host, port or PORT) for host, port in url.hosts]
@@ -255,11 +255,11 @@ class Client(Store):
         self, node: Node, path: str, body: bytes, headers: Mapping[str, str], end: float
     ) -> tuple[int, bytes | Stream]:
         """Return status and body of an answer before `end`. That to a watch goes on."""
-        connection = self._connected(node, end)
+        connection = self._get_connection(node, end)
         link = cast("_Socket", connection.sock)
         link.closed, link.end = self.closed, end
         try:
-            with _trouble(is_doubtful=True):
+            with _translate_errors(is_doubtful=True):
                 # A node that refuses a client may have closed by now; its alert is read below.
                 with contextlib.suppress(ConnectionError, ssl.SSLEOFError):
                     connection.request("POST", f"/v3/{path}", body, headers, preload_content=False)
@@ -273,14 +273,14 @@ class Client(Store):
         self._release_connection(node, connection)
         return response.status, content
 
-    def _connected(self, node: Node, end: float) -> _Connection:
+    def _get_connection(self, node: Node, end: float) -> _Connection:
         while kept := self._acquire_connection(node):
             if kept.is_connected:
                 return cast("_Connection", kept)
             kept.close()
         made = _TlsConnection(*node, ssl_context=self._tls) if self._tls else _Connection(*node)
         made.end = end
-        with _trouble(is_doubtful=False):
+        with _translate_errors(is_doubtful=False):
             try:
                 made.connect()
             except ConnectionError as error:  # a server without TLS closes before the handshake
@@ -336,7 +336,7 @@ def _password(url: Url, options: dict[str, str]) -> str | None:
         url.refuse(f"password_file={path}: {error.strerror}")
 
 
-def _tls(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
+def _tls_context(url: Url, options: dict[str, str]) -> ssl.SSLContext | None:
     if url.scheme != "etcds":
         for name in ("ca", "cert", "key"):
             if name in url.options:

@@ -74,7 +74,7 @@ class Fleet:
         self._store = opened
         self.url = opened.url
         """The address, without a password."""
-        self._by = _who() if by is None else check_text("by", by)
+        self._by = _operator_name() if by is None else check_text("by", by)
         self._clock = clock
         self._lock = clock.lock()
         self._follower = Follower(self._store, clock=clock)
@@ -95,9 +95,9 @@ class Fleet:
     @property
     def revision(self) -> int:
         """The number of the last change."""
-        return self._read().changed
+        return self._read_state().changed
 
-    def _read(self) -> State:
+    def _read_state(self) -> State:
         with self._lock:
             self._follower.catch_up()
             return self._follower.state
@@ -212,7 +212,7 @@ class Fleet:
             now, then = self._follower.state, self._follower.at(revision)
             old, new = entries_of(now, lasting=False), entries_of(then)
             keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
-            changes = _values(keys, then, self._store)
+            changes = _changes_to_restore(keys, then, self._store)
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
         return self._change_back(f"reset to revision {revision}", changes, now.changed, options)
@@ -257,13 +257,13 @@ class Fleet:
 
     def tables(self) -> dict[str, dict[str, Entry]]:
         """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
-        return _state.tables_of(self._read().batches)
+        return _state.tables_of(self._read_state().batches)
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say."""
         documents = read_alive(self._store)
         plain = map(normalize_name, names)
-        return frozenset().union(*(_document.names_like(name, documents) for name in plain))
+        return frozenset().union(*(_document.all_names_of(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
@@ -271,7 +271,7 @@ class Fleet:
 
     def status(self) -> Status:
         """Return the members and their states."""
-        state, log = self._read(), self.log()
+        state, log = self._read_state(), self.log()
         return status_of(self.url, state, _document.read_recent(self._store), log)
 
     def diff(self) -> list[Difference]:
@@ -313,15 +313,15 @@ def _find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, 
         if step.verdict != COMMITTED:
             why = step.verdict or "it waits for its decision"
             raise FleetError(f"{url}: revision {revision} can't be undone: {why}")
-        return revision, _undoing(follower, revision)
+        return revision, _changes_to_undo(follower, revision)
     for number, record, verdict in reversed(steps):
         if verdict == COMMITTED and record.by == by and not record.reason.startswith(_UNDO):
             with suppress(FleetError):
-                return number, _undoing(follower, number)
+                return number, _changes_to_undo(follower, number)
     raise FleetError(f"{url}: there is no change by {by} that can be undone")
 
 
-def _undoing(follower: Follower, revision: int) -> tuple[Change, ...]:
+def _changes_to_undo(follower: Follower, revision: int) -> tuple[Change, ...]:
     """Return what undoes a change; raise FleetError if later ones stand in the way."""
     before = follower.at(revision - 1)
     states = (before, follower.at(revision), follower.state)
@@ -332,10 +332,12 @@ def _undoing(follower: Follower, revision: int) -> tuple[Change, ...]:
     later = sorted({key[1] for key in keys if now.get(key) != after.get(key)})
     if later:
         raise FleetError(f"{', '.join(later)}: changed since revision {revision}")
-    return _values(keys, before, follower.store)
+    return _changes_to_restore(keys, before, follower.store)
 
 
-def _values(keys: Iterable[tuple[str, str]], state: State, store: Store) -> tuple[Change, ...]:
+def _changes_to_restore(
+    keys: Iterable[tuple[str, str]], state: State, store: Store
+) -> tuple[Change, ...]:
     """Return what gives flags the values of a state, without those that are temporary.
 
     Raises FleetError for a value that was to come at a step, if a member has not begun that.
@@ -358,7 +360,7 @@ def _check_names(name: str, names: Iterable[str]) -> list[str]:
     return found
 
 
-def _who() -> str:
+def _operator_name() -> str:
     try:
         user = getpass.getuser()
     except (OSError, KeyError, ImportError):

@@ -72,7 +72,7 @@ class Follower:
             return
         number, base = self.store.base()
         if number and number >= self.state.revision:
-            self._check_fleet(_base(base, number).fleet)
+            self._check_fleet(_decode_base(base, number).fleet)
             return
         try:
             records = self.store.read(self.state.revision)
@@ -92,7 +92,7 @@ class Follower:
         number, data = self.store.base()
         if number <= self.state.revision:
             raise self._lost_error(f"begins with revision {number + 1}")
-        state = _base(data, number)
+        state = _decode_base(data, number)
         self._check_fleet(state.fleet)
         self.state, self.base = state, number
 
@@ -117,8 +117,8 @@ class Follower:
         try:
             written = self.store.append(number, data)
         except UnreachableError as error:
-            written = self._read_back(number, whole, error)
-        if not written and not self._has(number, whole):
+            written = self._confirm_append(number, whole, error)
+        if not written and not self._has_record(number, whole):
             return 0
         self._news.append(self._follow_record(data))
         if not self.state.question:  # whose answers somebody waits for
@@ -134,12 +134,12 @@ class Follower:
             self.catch_up()
         return 0
 
-    def _read_back(self, number: int, record: Record, error: UnreachableError) -> bool:
+    def _confirm_append(self, number: int, record: Record, error: UnreachableError) -> bool:
         for _ in range(_TRIES):
             self.clock.sleep(_PAUSE)
             try:
                 if self.store.last() >= number:
-                    return self._has(number, record)
+                    return self._has_record(number, record)
                 if self.store.append(number, _record.encode(record)):
                     return True
             except UnreachableError as again:
@@ -147,7 +147,7 @@ class Follower:
         what = f"revision {number} may have been written: see the log"
         raise UnreachableError(f"{error}; {what}") from None
 
-    def _has(self, number: int, record: Record) -> bool:
+    def _has_record(self, number: int, record: Record) -> bool:
         try:
             records = self.store.read(number)
         except CompactedError:
@@ -184,7 +184,7 @@ class Follower:
         while True:
             number, data = self.store.base()
             if self._tail is None or self._tail.base != number:
-                self._first = _base(data, number) if number else State()
+                self._first = _decode_base(data, number) if number else State()
                 self._tail, self._records = Follower(self.store, self._first, self.clock), []
                 self._tail.base = number
             self._records += self._tail.catch_up()
@@ -192,7 +192,7 @@ class Follower:
                 return list(self._records)
 
 
-def _base(data: bytes, number: int) -> State:
+def _decode_base(data: bytes, number: int) -> State:
     return from_json(data, f"base {number}", number)
 
 

@@ -26,12 +26,12 @@ from paddle_flags.extend import (
 )
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._document import Fact, Facts, short
+from paddle_flags.fleet._document import Fact, Facts, shorten_text
 from paddle_flags.fleet._flags import Steps, Traits, Values, cut_reason, text_in
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._record import Record, text_of
-from paddle_flags.fleet._role import AGENT, options_of
+from paddle_flags.fleet._role import AGENT, make_options
 from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store
 
 if TYPE_CHECKING:
@@ -95,16 +95,18 @@ def join(
     unless it observes.
     """
     file = None if snapshot is None else os.path.abspath(snapshot)
-    options = options_of(role, rank, name, key, ttl, on_lost, on_late, tick_timeout, file, observe)
+    options = make_options(
+        role, rank, name, key, ttl, on_lost, on_late, tick_timeout, file, observe
+    )
     if member := os.environ.get(AGENT):
         why = "it runs by paddle-flags join; a program of its own must be started without"
         raise FleetError(
             f"this program is the member {member} already: {why} {AGENT} in its environment"
         )
-    return _start(url, options)
+    return _start_membership(url, options)
 
 
-def _start(url: str | Store, options: Options) -> Membership:
+def _start_membership(url: str | Store, options: Options) -> Membership:
     global _member, _is_joining  # one process, one membership
     with _joining:
         _refuse_while_joining()
@@ -157,7 +159,7 @@ def tick(step: int) -> None:
 
     Raises TickTimeoutError if there is no decision within `tick_timeout` of `join`.
     """
-    (_member or _refuse(tick)).tick(step)
+    (_member or _refuse_nonmember(tick)).tick(step)
 
 
 @hides_internal_frames
@@ -178,7 +180,7 @@ def check(
     Raises CheckError, which names each difference with the values, their sources and members;
     and which members are missing or slow, if `timeout` seconds were not enough.
     """
-    own = _member or _refuse(check)
+    own = _member or _refuse_nonmember(check)
     check_seconds("timeout", timeout, needed=True)
     if isinstance(environment, str):
         what = "expected a list of patterns"
@@ -187,7 +189,7 @@ def check(
     Barrier(own, list(environment), own.world if expect is None else expect, timeout).wait()
 
 
-def _refuse(called: Callable[..., None]) -> NoReturn:
+def _refuse_nonmember(called: Callable[..., None]) -> NoReturn:
     message = "this process is no member of a fleet: call fleet.join first"
     raise FleetError(f"fleet.{called.__name__}: {message}")
 
@@ -232,7 +234,7 @@ class LocalFlags:
         for flag in FLAGS.values():
             with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
                 _add_facts(found, flag, key)
-        return found.complete()
+        return found.with_digest()
 
     def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         runs = self.is_ticking or bool(lib.pd_startup_over())
@@ -266,7 +268,7 @@ class LocalFlags:
         problem = self._call_with_values(values, lib.pd_config_apply)
         if problem is None:
             before, _given = _given, dict(values)
-            self._report(before, about)
+            self._report_change(before, about)
         return problem
 
     def count_dropped(self) -> int:
@@ -289,7 +291,7 @@ class LocalFlags:
             raise failure  # Ctrl+C, while the program joins or ticks
         return None if done else cut_reason(found.gather(err, errors.FlagParseError).errors)
 
-    def _report(self, before: Values, last: Record | None) -> None:
+    def _report_change(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
         live: Any = sys.modules.get("paddle_flags.live._serve")
         if live is None or not live.open_servers():
@@ -326,10 +328,12 @@ def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
     else:
         place, value = flag.history[0].place, flag.history[-1].value
         default = "" if value is None else text_of(flag.name, value)
-    facts.values[flag.name] = Fact(short(text), source, short(place or ""), short(default))
+    facts.values[flag.name] = Fact(
+        shorten_text(text), source, shorten_text(place or ""), shorten_text(default)
+    )
 
 
-def _forget() -> None:
+def _forget_in_child() -> None:
     """Let a forked child be no member: the thread isn't in it, and the lock may be held."""
     global _member, _joining, _is_joining  # one process, one membership
     _joining = threading.RLock()
@@ -342,4 +346,4 @@ def _forget() -> None:
 
 atexit.register(leave)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_forget_in_child)

@@ -34,7 +34,7 @@ class End(NamedTuple):
     is_sure: bool  # whether this process has seen it begin; else `at` follows from the date
 
 
-def _needs_restart(names: list[str]) -> Answer:
+def _restart_answer(names: list[str]) -> Answer:
     return Answer(_flags.RESTART, f"{', '.join(names)}: not defined with runtime=True")
 
 
@@ -134,12 +134,12 @@ class Member:
         """Return whether the values may be others than those that were applied last."""
         return (
             self._applied < self.state.changed
-            or any(self.steps.is_reached(step) for _, step in self._awaited())
+            or any(self.steps.is_reached(step) for _, step in self._awaited_steps())
             or self._flags.count_dropped() != self._dropped
             or self._find_traits() != self._traits
         )
 
-    def _awaited(self) -> list[tuple[Record, int]]:
+    def _awaited_steps(self) -> list[tuple[Record, int]]:
         """Return the changes that have not come yet, with their steps."""
         return [
             (batch, batch.at_step)
@@ -164,7 +164,7 @@ class Member:
 
     def _apply_state(self) -> None:
         with self._applying:
-            for batch, step in self._awaited():
+            for batch, step in self._awaited_steps():
                 if self.steps.is_reached(step):
                     self._reached[batch.revision] = self.steps.last or 0
             self._note_ends()
@@ -239,7 +239,7 @@ class Member:
             and text_in(wanted, name) != text_in(self.values, name)
         ]
         if late:
-            return _needs_restart(late)
+            return _restart_answer(late)
         candidate = {name: each for name, each in wanted.items() if name not in closed}
         candidate.update({n: each for n, each in self.values.items() if n in closed})
         problem = self._flags.check(candidate)
@@ -260,11 +260,11 @@ class Member:
             elif self.selected.is_concerned(batch.changes):
                 waits = Answer(_flags.WAITS, f"step {batch.at_step}")
                 self.answers[revision] = Answer(ENDED) if revision in self._over else waits
-        self.answers.update(self._find_remains())
+        self.answers.update(self._find_unended())
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
-    def _find_remains(self) -> dict[int, Answer]:
+    def _find_unended(self) -> dict[int, Answer]:
         """Return the changes that have ended, but not for flags that can't change any more."""
         here = {batch.revision for batch in self.state.batches if self._is_current(batch)}
         found: dict[int, list[str]] = {}
@@ -272,11 +272,11 @@ class Member:
             revision = self.values[name].revision
             if revision not in here:
                 found.setdefault(revision, []).append(name)
-        return {revision: _needs_restart(names) for revision, names in found.items()}
+        return {revision: _restart_answer(names) for revision, names in found.items()}
 
     def list_untaken(self) -> list[int]:
         """Return the changes not taken, or not taken back, that later ones have not replaced."""
-        found = set(self._find_remains())
+        found = set(self._find_unended())
         later: set[tuple[str, str]] = set()
         for batch in reversed(self.state.batches):
             keys = {(each.on, each.name) for each in batch.changes}
@@ -436,7 +436,7 @@ class Member:
 
     def set_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        steps = [s for each, s in self._awaited() if self.selected.is_concerned(each.changes)]
+        steps = [s for each, s in self._awaited_steps() if self.selected.is_concerned(each.changes)]
         self.steps.move_gate(min([*steps, self._gating_step()]))
 
     def _gating_step(self) -> float:

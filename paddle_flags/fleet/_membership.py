@@ -120,18 +120,18 @@ class Membership:
         before = self._flags.values
         with self._lock:
             try:
-                self._begin()
+                self._start_from_engine()
             except BaseException:
                 self._flags.apply(before, None, [])  # who is no member has no values of the fleet
                 raise
-        self._clock.spawn(self._run, f"paddle_flags fleet {self.name}")
+        self._clock.spawn(self._run_thread, f"paddle_flags fleet {self.name}")
         if self._options.on_lost != "keep":
-            self._clock.spawn(self._watch, f"paddle_flags fleet {self.name} lease")
+            self._clock.spawn(self._watch_lease, f"paddle_flags fleet {self.name} lease")
 
-    def _begin(self) -> None:
+    def _start_from_engine(self) -> None:
         try:
             self._member.start()
-            self._refuse_double()
+            self._check_name_free()
         except UnreachableError as error:
             if not self._start_from_file(str(error)):
                 raise
@@ -141,7 +141,7 @@ class Membership:
             self._start_from_file(f"{self.url}: the engine has lost its state")
         self._write_snapshot()
         self._announce(self._document())
-        self._refuse_double()  # which may have come at the same moment
+        self._check_name_free()  # which may have come at the same moment
 
     def _start_from_file(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
@@ -154,7 +154,7 @@ class Membership:
         self._note = f"; the values are those of {self._options.snapshot}"
         return True
 
-    def _refuse_double(self) -> None:
+    def _check_name_free(self) -> None:
         """Raise FleetError if a process of this machine that runs has the name."""
         if self._options.observe:
             return
@@ -202,7 +202,7 @@ class Membership:
 
     # ---- The threads ----
 
-    def _run(self) -> None:
+    def _run_thread(self) -> None:
         pause = 0.0
         while not self.left:
             try:
@@ -237,7 +237,7 @@ class Membership:
             if due or is_back:
                 self._member.follower.verify()
             news = self._member.follow(last)
-            news |= self._note_details_wanted()
+            news |= self._note_wanted_details()
             self._lost_since = None
             self._problem = self._note = ""
             if news:
@@ -248,7 +248,7 @@ class Membership:
             with self._lock:
                 self._publish()
 
-    def _watch(self) -> None:
+    def _watch_lease(self) -> None:
         """Act when the lease has run out, whatever the other thread waits for."""
         while not self.left:
             left = self._renewed_at + self.ttl - self._clock.now()
@@ -283,16 +283,16 @@ class Membership:
         document = self._document()
         if document == self._published and not self._options.observe:
             with suppress(LeaseError):  # it ended while the process was stopped or the engine away
-                self._renew()
+                self._renew_lease()
                 return
         try:
             self._announce(document)
         except FleetError as error:
             if not isinstance(error, UnreachableError):
-                self._renew()  # as if the disk is full, which says nothing about the member
+                self._renew_lease()  # as if the disk is full, which says nothing about the member
             raise
 
-    def _renew(self) -> None:
+    def _renew_lease(self) -> None:
         self.store.keep_alive(self.name)
         self._note_renewal()
 
@@ -316,7 +316,7 @@ class Membership:
         changes = [each for batch in state.batches for each in batch.changes]
         selected = {each.name for each in changes if each.on != ALL} & facts.values.keys()
         texts = {name: each.text for name, each in facts.values.items() if name not in selected}
-        variables = _document.variables_of(self._patterns, facts.sensitive)
+        variables = _document.matching_variables(self._patterns, facts.sensitive)
         texts.update({f"${name}": value for name, value in variables.items()})
         return {
             "version": 2,
@@ -371,7 +371,7 @@ class Membership:
                 self._member.write(record, is_wanted)
             except ReadOnlyError:
                 self.notes.append(record._replace(revision=self.revision + 1))
-            self._note_details_wanted()
+            self._note_wanted_details()
             self._publish()
 
     @property
@@ -379,7 +379,7 @@ class Membership:
         """The last records about checks; the thread reads what comes."""
         return self._member.notes
 
-    def _note_details_wanted(self) -> bool:
+    def _note_wanted_details(self) -> bool:
         """Note all values, if somebody has asked for them since the last time."""
         asked = [each for each in self.notes if each.check.get("stage") == TELL]
         if not asked or asked[-1].revision <= self._details.get("of", 0):
@@ -388,7 +388,7 @@ class Membership:
         self._details = {
             "of": asked[-1].revision,
             "values": facts.values,
-            "variables": _document.variables_of(patterns or (), facts.sensitive),
+            "variables": _document.matching_variables(patterns or (), facts.sensitive),
         }
         self._details_end = self._clock.now() + _DETAILS
         return True

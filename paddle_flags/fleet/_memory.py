@@ -64,7 +64,9 @@ class MemoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
             raise self._make_compacted_error(first)
-        return list(_limit((record, record) for record in self._log[first - self._stored[0] - 1 :]))
+        return list(
+            _limit_bytes((record, record) for record in self._log[first - self._stored[0] - 1 :])
+        )
 
     def _base(self) -> tuple[int, bytes]:
         return self._stored
@@ -96,10 +98,10 @@ class MemoryStore(Store):
     def page(self, after: str) -> list[tuple[str, bytes, bool]]:
         """Return the members behind a name; all there are or some, and none at the end."""
         behind = ((name, each) for name, each in self.members().items() if name > after)
-        return list(_limit((each.document, (name, *each)) for name, each in behind))
+        return list(_limit_bytes((each.document, (name, *each)) for name, each in behind))
 
 
-def _limit(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
+def _limit_bytes(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
     """Return things until the data that is counted for them is enough for one answer."""
     size = 0
     for data, thing in found:
@@ -155,16 +157,16 @@ class RemoteStore(Store):
         for call in list(self._calls):
             call.cancel()
         if self._links:
-            event_loop().call_soon_threadsafe(self._hang_up)
+            event_loop().call_soon_threadsafe(self._close_connections)
 
-    def _hang_up(self) -> None:
+    def _close_connections(self) -> None:
         """Close the connections, in the loop."""
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         """Return what `Server.call` returned, or raise OSError."""
         raise NotImplementedError
 
-    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+    def _wait_for_reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         asked = asyncio.wait_for(self._ask(method, args), timeout)
         call = asyncio.run_coroutine_threadsafe(asked, event_loop())
         self._calls.add(call)
@@ -179,7 +181,7 @@ class RemoteStore(Store):
 
     def _do(self, method: str, *args: Any) -> Any:
         extra = args[1] if method == "wait" else 0.0
-        kind, result = self._reply(method, args, self._timeout + extra)
+        kind, result = self._wait_for_reply(method, args, self._timeout + extra)
         if kind:
             raise ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
         return result

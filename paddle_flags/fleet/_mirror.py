@@ -100,7 +100,7 @@ class Mirror:
     ) -> None:
         self._source = Follower(open_store(source, timeout=timeout, create=False))
         self._target = Follower(open_store(target, timeout=timeout))
-        self.name = _place(self._source)
+        self.name = _address_without_options(self._source)
         self._confirm = confirm
         self._values: dict[tuple[str, str], str] = {}  # of the source, by selector and name
         self._is_due = True  # whether the target may differ
@@ -141,7 +141,7 @@ class Mirror:
             self._is_due = True
             raise
         target, fleet = self._target, self._source.state.fleet
-        if self.name == _place(target) or (fleet and fleet == target.state.fleet):
+        if self.name == _address_without_options(target) or (fleet and fleet == target.state.fleet):
             what = f"is the fleet {self.name} itself: expected another one"
             raise FleetError(f"{target.store.url}: {what}")
         values = {key: entry.value for key, entry in entries_of(self._source.state).items()}
@@ -166,6 +166,6 @@ class Mirror:
         return revision, record
 
 
-def _place(follower: Follower) -> str:
+def _address_without_options(follower: Follower) -> str:
     """Return the address without options, by which a mirror knows its values again."""
     return follower.store.url.partition("?")[0]

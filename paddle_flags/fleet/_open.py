@@ -68,7 +68,7 @@ class Url:
         return float(text)
 
 
-def split(text: str) -> Url:
+def parse_url(text: str) -> Url:
     """Take an address apart. The password is in no message."""
     head, mark, rest = text.partition("://")
     authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
@@ -94,7 +94,7 @@ def split(text: str) -> Url:
     found = Url(
         text=shown,
         scheme=head.lower(),
-        hosts=tuple(_host(place, shown) for place in places.split(",") if place),
+        hosts=tuple(_parse_host(place, shown) for place in places.split(",") if place),
         path=unquote(parts.path) or "/",
         user=unquote(user) if user else None,
         password=unquote(password) if colon else None,
@@ -105,7 +105,7 @@ def split(text: str) -> Url:
     return found
 
 
-def _host(text: str, shown: str) -> tuple[str, int | None]:
+def _parse_host(text: str, shown: str) -> tuple[str, int | None]:
     found = _HOST.fullmatch(text)
     port = int(found[2]) if found and found[2] else None
     if not found or not found[1] or (port is not None and not 0 < port < 1 << 16):
@@ -132,7 +132,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
         raise FlagTypeError(
             f"url: {quote_value(url)}: expected the address of a fleet, such as dir:///mnt/job42"
         )
-    place = split(url)
+    place = parse_url(url)
     if place.scheme not in ENGINES:
         place.refuse(f"unknown scheme {place.scheme}{_suggestion(place.scheme, ENGINES)}")
     module, name, extra = ENGINES[place.scheme]

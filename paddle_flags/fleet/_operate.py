@@ -122,12 +122,14 @@ class Operator:
         note = _describe_nobody(record, documents) if documents and not is_for_some else ""
         if not record.dry_run and (self.force or not is_for_some):
             revision = self._append(record)
-            return self._wait(Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note))
+            return self._wait_until_applied(
+                Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note)
+            )
         patience = _limit_patience(record, documents, self.patience)
         asked = record._replace(kind=ASK, patience=patience, id=_record.new_id())
         try:
             found = Outcome(self._append(asked), DRY_RUN, {}, {}, note=note)
-            why = self._gather(found, asked.id, patience)
+            why = self._wait_for_answers(found, asked.id, patience)
             found = found._replace(is_checked=bool(found.answers or found.silent))
             return found if record.dry_run else self._commit_or_abort(found, why)
         except BaseException:  # Ctrl+C, and an unreachable engine: the members wait for a decision
@@ -170,7 +172,7 @@ class Operator:
         self._follower.catch_up()
         expect = self.expect
         if expect is not None and not self._state.changed <= expect <= self._state.revision:
-            raise self._conflict(expect)
+            raise self._conflict_error(expect)
 
     def _append(self, record: Record) -> int:
         """Write a record when no other change waits for its decision."""
@@ -194,11 +196,11 @@ class Operator:
         given = {(each.name, each.on) for each in changes}
         for name, value, on in record.changes:
             if value is None:
-                others = _document.names_like(name, documents) & tables.get(on, {}).keys()
+                others = _document.all_names_of(name, documents) & tables.get(on, {}).keys()
                 changes += [Change(each, None, on) for each in others if (each, on) not in given]
         return record._replace(changes=_record.check_batch(dict.fromkeys(changes)))
 
-    def _conflict(self, expect: int) -> ConflictError:
+    def _conflict_error(self, expect: int) -> ConflictError:
         since = [each for each in history_of(self._follower.log()) if each.revision > expect]
         at = f"was changed by revision {self._state.changed}, expected {expect}"
         if expect > self._state.revision:  # of another log, or of one that the engine has lost
@@ -208,12 +210,12 @@ class Operator:
         error.records = tuple(since)
         return error
 
-    def _gather(self, found: Outcome, asked: str, patience: float) -> str:
+    def _wait_for_answers(self, found: Outcome, asked: str, patience: float) -> str:
         """Wait for the answers to a question; return why there can't be a change, or ""."""
         end = self._clock.now() + patience
         dry_run = self.record.dry_run
         while True:
-            missing = self._read(found)
+            missing = self._read_answers(found)
             refusals = [
                 f"{name} {_VERBS[answer.state]}: {answer.why}"
                 for name, answer in sorted(found.answers.items())
@@ -235,7 +237,7 @@ class Operator:
     def _commit_or_abort(self, found: Outcome, why: str) -> Outcome:
         """Make the change, unless there is a reason against it; raise AbortedError then."""
         question, by = found.revision, self.record.by
-        why = why or _unknown(found.answers)
+        why = why or _describe_unknown_names(found.answers)
         if why:
             with suppress(FleetError):  # the members do it when its time is over
                 self._follower.catch_up()
@@ -243,7 +245,7 @@ class Operator:
         else:
             made = self._write_decision(Record(CHANGE, of=question, by=by, peers=self._count))
             if made:
-                return self._wait(found._replace(revision=made, verdict=COMMITTED))
+                return self._wait_until_applied(found._replace(revision=made, verdict=COMMITTED))
             why = self._verdict_on(question)
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
         error.outcome = found._replace(verdict=f"aborted: {why}")
@@ -267,18 +269,18 @@ class Operator:
     def _write_abort(self, question: int, why: str) -> None:
         self._write_decision(Record(ABORT, of=question, by=self.record.by, reason=why))
 
-    def _wait(self, outcome: Outcome) -> Outcome:
+    def _wait_until_applied(self, outcome: Outcome) -> Outcome:
         """Wait until all members that a change concerns have it, or the time is over."""
         if self.wait is None:
             return outcome
         end = self._clock.now() + self.wait
         self._wanted = {*outcome.answers, *outcome.silent}
         outcome = outcome._replace(answers={}, silent={})
-        while self._read(outcome) and self._clock.now() < end:
+        while self._read_answers(outcome) and self._clock.now() < end:
             self._pause()
         return outcome
 
-    def _read(self, found: Outcome) -> list[str]:
+    def _read_answers(self, found: Outcome) -> list[str]:
         """Read the answers to a revision; return the members that are here and have given none."""
         documents, fleet = read_alive(self._store), self._state.fleet
         self._count = len(documents)
@@ -290,14 +292,14 @@ class Operator:
         missing = sorted(self._wanted - found.answers.keys())
         found.silent.clear()
         for name in missing:
-            found.silent[name] = _silence(documents.get(name), found.revision, fleet)
+            found.silent[name] = _describe_silence(documents.get(name), found.revision, fleet)
         return [name for name in missing if name in documents]
 
     def _pause(self) -> None:
         self._clock.sleep(max(_POLL, _LOOK * self._count))
 
 
-def _silence(document: _document.Document | None, revision: int, fleet: str) -> str:
+def _describe_silence(document: _document.Document | None, revision: int, fleet: str) -> str:
     if document is None:
         return "gone: its lease has ended, or it left"
     if problem := document.get("problem"):
@@ -337,7 +339,7 @@ def _limit_patience(record: Record, documents: Documents, patience: float) -> fl
     return min([patience, *(_SHARE * each for each in waits)])
 
 
-def _unknown(answers: dict[str, Answer]) -> str:
+def _describe_unknown_names(answers: dict[str, Answer]) -> str:
     """Return why a name may be misspelt: no member has such a flag."""
     missing = [set(each.missing) for each in answers.values()]
     unknown = set.intersection(*missing) if missing else set()

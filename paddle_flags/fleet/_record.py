@@ -135,14 +135,14 @@ def record_of(fields: Any) -> Record:
     if fields["kind"] not in (CHANGE, ASK, ABORT, END, CHECK):
         raise ValueError
     known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some
-    if known_fields(known, _FORM) != known:
+    if valid_fields(known, _FORM) != known:
         raise TypeError
     known["changes"] = tuple(check_change(Change(*each)) for each in known.get("changes", []))
-    known["check"] = known_fields(known.get("check"), _CHECK)
+    known["check"] = valid_fields(known.get("check"), _CHECK)
     return Record(**known)
 
 
-def known_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
+def valid_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that have the form that they should."""
     if not isinstance(fields, dict):
         return {}

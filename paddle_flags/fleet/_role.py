@@ -63,7 +63,7 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
 
 
 def host_name() -> str:
-    return storable(socket.gethostname() or "localhost")
+    return storable_name(socket.gethostname() or "localhost")
 
 
 def process_stamp(pid: int) -> str:
@@ -82,7 +82,7 @@ def process_stamp(pid: int) -> str:
     return "" if fields[0] in (b"Z", b"X") else f"{boot} {pid} {fields[19].decode()}"
 
 
-def storable(text: str) -> str:
+def storable_name(text: str) -> str:
     """Return text as a name that every engine can store."""
     return re.sub(r"[^A-Za-z0-9._@-]", "-", text).lstrip("._@-")[:100] or "x"
 
@@ -91,7 +91,7 @@ def name_for(role: str | None, rank: int | None) -> str:
     """Return the name of a member that was given none: `trainer-3`, or `host-4711`."""
     if rank is None:
         return f"{host_name()}-{os.getpid()}"
-    return f"{storable(role) if role else 'rank'}-{rank}"
+    return f"{storable_name(role) if role else 'rank'}-{rank}"
 
 
 class Options(NamedTuple):
@@ -110,7 +110,7 @@ class Options(NamedTuple):
     key: bytes | None = None
 
 
-def options_of(
+def make_options(
     role: str | None, rank: int | None, name: str | None, key: str | bytes | None, *others: Any
 ) -> Options:
     """Return what a member is; `others` are its options from `ttl` on."""

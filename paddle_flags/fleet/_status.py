@@ -78,14 +78,14 @@ class Status(NamedTuple):
 def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
     """Return the status that the documents of the members show, also of those that have left."""
     members = [
-        _member(name, each, state, log)
+        _member_status(name, each, state, log)
         for name, each in documents.items()
         if each["alive"]
         or each.get("left")
         or time.time() - each.get("time", 0.0) < _RECENT
         or each.get("revision", 0) >= state.changed
     ]
-    members += _missing(documents, members)
+    members += _missing_members(documents, members)
     members.sort(
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
@@ -94,7 +94,9 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
     return Status(url, state.fleet, state.revision, members, undecided, asked)
 
 
-def _member(name: str, document: Mapping[str, Any], state: State, log: list[Step]) -> MemberStatus:
+def _member_status(
+    name: str, document: Mapping[str, Any], state: State, log: list[Step]
+) -> MemberStatus:
     fate, why = _member_state(document, state, log)
     is_here = fate not in ABSENT
     answers = document["answers"] if is_here else {}
@@ -126,7 +128,7 @@ def _member_state(document: Mapping[str, Any], state: State, log: list[Step]) ->
     return SLOW, f"{why}; the next one was written {when}"
 
 
-def _missing(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
+def _missing_members(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
     here = {n: each for n, each in documents.items() if each["alive"] and not each.get("left")}
     world = max((each.get("world") or 0 for each in here.values()), default=0)
@@ -198,7 +200,7 @@ class View:
         while True:
             began = time.monotonic()
             try:
-                self._seen = self._read()
+                self._seen = self._read_fleet()
                 self.problem = ""
             except Exception as error:  # the next look may see something
                 is_known = isinstance(error, (FleetError, OSError))
@@ -209,7 +211,7 @@ class View:
                     self._runs = False
                     return
 
-    def _read(self) -> Seen:
+    def _read_fleet(self) -> Seen:
         store = self._connect()
         follower = self._follower = self._follower or Follower(store)
         follower.verify()

@@ -59,7 +59,7 @@ _MARGIN = 1.0  # seconds by which a renewal may be late
 _PAUSE = 0.2  # seconds until the next look
 
 
-def _machine() -> str:
+def _machine_id() -> str:
     """Return what tells machines apart whose processes share a monotonic clock; "-" if unknown."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
@@ -68,7 +68,7 @@ def _machine() -> str:
         return "-"
 
 
-MACHINE = _machine()
+MACHINE = _machine_id()
 
 
 class _Sighting(NamedTuple):
@@ -176,7 +176,7 @@ class TcpStore(Store):
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        return self._replace(f"log/{number}", b"", _random() + record)
+        return self._replace(f"log/{number}", b"", _random_token() + record)
 
     def _read(self, first: int) -> list[bytes]:
         end = min(self._last(), first + _AT_ONCE - 1)
@@ -192,7 +192,7 @@ class TcpStore(Store):
         return int(number or 0), base, text
 
     def _rebase(self, number: int, base: bytes) -> bool:
-        new = _random() + b"%d\n%s" % (number, base)
+        new = _random_token() + b"%d\n%s" % (number, base)
         while (held := self._base())[0] < number:
             if self._replace("base", held[2], new):
                 first = number  # the first ones may be gone already
@@ -205,7 +205,7 @@ class TcpStore(Store):
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._renew(name)
-        self._write(name, b"%s %r\n%s" % (_random(), ttl, document))
+        self._write(name, b"%s %r\n%s" % (_random_token(), ttl, document))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self._write(name, _mark_ended(document))
@@ -225,7 +225,7 @@ class TcpStore(Store):
 
     def _renew(self, name: str) -> None:
         now = time.monotonic()
-        beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random())
+        beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random_token())
         self._set(f"by/{name}", beat)
         self._looks[name] = _Sighting(beat, now, sure=True)
 
@@ -281,7 +281,7 @@ class TcpStore(Store):
         return False if is_silent else None
 
 
-def _random() -> bytes:
+def _random_token() -> bytes:
     return uuid.uuid4().hex.encode()
 
 

@@ -115,7 +115,7 @@ class DaskStore(RemoteStore):
         place = f"[{host}]" if ":" in host else host
         self._address = f"{protocol}://{place}:{port or _PORT}"
 
-    def _hang_up(self) -> None:
+    def _close_connections(self) -> None:
         while self._links:
             closing = self._links.pop().close_rpc()
             asyncio.run_coroutine_threadsafe(closing, asyncio.get_running_loop())
@@ -132,15 +132,15 @@ class DaskStore(RemoteStore):
         try:
             reply = await serve(**call)
             if reply is None:  # that is what Dask answers without such a handler
-                await self._install(security)
+                await self._install_plugin(security)
                 reply = await serve(**call)
         except (OSError, asyncio.CancelledError):
             if self._links == [scheduler]:
-                self._hang_up()
+                self._close_connections()
             raise
         return reply[0], reply[1]
 
-    async def _install(self, security: distributed.Security) -> None:
+    async def _install_plugin(self, security: distributed.Security) -> None:
         options = {"asynchronous": True, "set_as_default": False, "security": security}
         async with distributed.Client(self._address, timeout=self._timeout, **options) as client:
             try:

@@ -123,10 +123,10 @@ async def _serve(host: str, token: bytes) -> int:
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, EOFError, ValueError):
-            shown = await asyncio.wait_for(_receive(reader, _LONGEST), _GREETING)
+            shown = await asyncio.wait_for(_receive_message(reader, _LONGEST), _GREETING)
             while hmac.compare_digest(shown, token):
-                call = await _receive(reader, _LONGEST)
-                writer.write(_message(await fleets.call(*call)))
+                call = await _receive_message(reader, _LONGEST)
+                writer.write(_encode_message(await fleets.call(*call)))
                 await writer.drain()
         writer.close()
 
@@ -135,14 +135,14 @@ async def _serve(host: str, token: bytes) -> int:
     return port
 
 
-async def _receive(reader: asyncio.StreamReader, longest: float = math.inf) -> Any:
+async def _receive_message(reader: asyncio.StreamReader, longest: float = math.inf) -> Any:
     (length,) = _LENGTH.unpack(await reader.readexactly(_LENGTH.size))
     if length > longest:
         raise ValueError(length)
     return msgpack.unpackb(await reader.readexactly(length))
 
 
-def _message(content: object) -> bytes:
+def _encode_message(content: object) -> bytes:
     data: bytes = msgpack.packb(content)
     return _LENGTH.pack(len(data)) + data
 
@@ -172,53 +172,55 @@ class RayStore(RemoteStore):
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._place: Any = None
 
-    def _reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+    def _wait_for_reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         # Ray may need its time to start the process of an actor.
-        place = self._place or self._find(time.monotonic() + max(self._timeout, _START))
+        place = self._place or self._find_or_create_actor(
+            time.monotonic() + max(self._timeout, _START)
+        )
         end = time.monotonic() + timeout
         try:
-            return super()._reply(method, args, timeout)
+            return super()._wait_for_reply(method, args, timeout)
         except ConnectionRefusedError:  # the actor had ended before it was asked
-            self._find(end, ended=place)
-            return super()._reply(method, args, end - time.monotonic())
+            self._find_or_create_actor(end, ended=place)
+            return super()._wait_for_reply(method, args, end - time.monotonic())
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         if self._links:
             reader, writer = self._links.pop()
         else:
             reader, writer = await asyncio.open_connection(self._place.host, self._place.port)
-            writer.write(_message(self._place.token))
+            writer.write(_encode_message(self._place.token))
         try:
-            writer.write(_message([self._job, method, args]))
-            kind, result = await _receive(reader)
+            writer.write(_encode_message([self._job, method, args]))
+            kind, result = await _receive_message(reader)
         except BaseException as error:
             writer.transport.abort()
-            self._hang_up()
+            self._close_connections()
             if isinstance(error, EOFError):
                 raise ConnectionResetError("the engine closed the connection") from error
             raise
         self._links.append((reader, writer))
         if self.closed.is_set():
-            self._hang_up()  # again: that of `close` came in between
+            self._close_connections()  # again: that of `close` came in between
         return kind, result
 
-    def _hang_up(self) -> None:
+    def _close_connections(self) -> None:
         while self._links:
             self._links.pop()[1].transport.abort()
 
-    def _find(self, end: float, ended: ActorAddress | None = None) -> Any:
+    def _find_or_create_actor(self, end: float, ended: ActorAddress | None = None) -> Any:
         """Return where the actor answers, which is not where one of them has ended; or make it."""
         self._connect()
         is_worker = getattr(ray.get_runtime_context().worker, "mode", None) == ray.WORKER_MODE
-        place: ActorAddress | None = self._run(find_actor, end)
+        place: ActorAddress | None = self._run_in_thread(find_actor, end)
         if place in (None, ended) and not is_worker:  # only drivers may create an actor safely
-            self._run(_make, end)
+            self._run_in_thread(_create_actor, end)
         while place in (None, ended):
             if time.monotonic() > end:
                 who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
                 raise self.unreachable(f"Ray has no actor with the fleet{who}")
             time.sleep(_POLL)
-            place = self._run(find_actor, end)
+            place = self._run_in_thread(find_actor, end)
         self._place = place
         return place
 
@@ -234,7 +236,7 @@ class RayStore(RemoteStore):
                     raise self.unreachable(f"Ray cannot be reached: {error}") from error
         self._ray_process = os.getpid()
 
-    def _run(self, function: Callable[[], Any], end: float) -> Any:
+    def _run_in_thread(self, function: Callable[[], Any], end: float) -> Any:
         """Call a function of Ray in a thread: some wait for ever for a head that is gone."""
         answer = call_in_thread(function, "paddle_flags ray")
         try:
@@ -245,7 +247,7 @@ class RayStore(RemoteStore):
             raise self.unreachable(f"Ray cannot be reached: {what}") from error
 
 
-def _make() -> None:
+def _create_actor() -> None:
     ray.remote(FleetActor).options(
         name=ACTOR,
         namespace=NAMESPACE,

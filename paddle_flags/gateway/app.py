@@ -64,10 +64,14 @@ class Gateway:
             Route("/v1/fleets", self._list_fleets),
             Route("/v1/fleets/{fleet:int}", self._show_fleet),
             Route("/v1/fleets/{fleet:int}/changes", self._change_fleet, methods=["POST"]),
-            Route("/v1/openapi.json", self._describe),
+            Route("/v1/openapi.json", self._show_openapi),
             Mount("/", StaticFiles(packages=[("paddle_flags.gateway", "page")], html=True)),
         ]
-        handlers = {LiveError: _refused, HTTPException: _http_error, Exception: _failed}
+        handlers = {
+            LiveError: _handle_refusal,
+            HTTPException: _handle_http_error,
+            Exception: _handle_failure,
+        }
         made = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
         made.router.redirect_slashes = False
         return made
@@ -75,14 +79,14 @@ class Gateway:
     # ---- Processes ----
 
     async def _list_processes(self, request: Request) -> Response:
-        _parameters(request)
+        _check_parameters(request)
         return JsonResponse(
             {"processes": await self._processes.list_processes(), "you": _identify_client(request)}
         )
 
     async def _relay(self, method: str, request: Request) -> Response:
         """Answer what the process answers to a method of its protocol."""
-        params: Any = _parameters(request, *["since"] * (method == "flags.list"))
+        params: Any = _check_parameters(request, *["since"] * (method == "flags.list"))
         seconds = 0.0
         if request.method == "POST":  # passed on as it is: the process has the rules
             params, seconds = _add_identity(await request.body(), _client_identity(request))
@@ -97,7 +101,7 @@ class Gateway:
 
     async def _stream(self, request: Request) -> Response:
         """Stream what changes from now on."""
-        since = _parameters(request, "since").get("since")
+        since = _check_parameters(request, "since").get("since")
         since = request.headers.get("last-event-id") or since
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
@@ -109,16 +113,16 @@ class Gateway:
     # ---- Fleets ----
 
     async def _list_fleets(self, request: Request) -> Response:
-        _parameters(request)
+        _check_parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
         return JsonResponse({"fleets": listed, "you": _identify_client(request)})
 
     async def _show_fleet(self, request: Request) -> Response:
-        _parameters(request)
+        _check_parameters(request)
         return JsonResponse(await run_in_thread(self._find_fleet(request).document))
 
     async def _change_fleet(self, request: Request) -> Response:
-        _parameters(request)
+        _check_parameters(request)
         by = _client_identity(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
         return JsonResponse(
@@ -131,8 +135,8 @@ class Gateway:
             return self._fleets[number - 1]
         raise Refusal(404, "unknown", f"there is no fleet {number}")
 
-    async def _describe(self, request: Request) -> Response:
-        _parameters(request)
+    async def _show_openapi(self, request: Request) -> Response:
+        _check_parameters(request)
         return JsonResponse(openapi())
 
 
@@ -148,7 +152,7 @@ def openapi() -> dict[str, Any]:
 # ---- Requests ----
 
 
-def _parameters(request: Request, *known: str) -> dict[str, str]:
+def _check_parameters(request: Request, *known: str) -> dict[str, str]:
     """Return the parameters in the query, none of which is unknown or there twice."""
     given = request.query_params.multi_items()
     for name, _ in given:
@@ -196,7 +200,7 @@ def _add_identity(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, fl
 # ---- Answers ----
 
 
-def _message(event: Event) -> bytes:
+def _event_message(event: Event) -> bytes:
     text = json.dumps(event.data, allow_nan=False)
     return f"event: {event.kind}\nid: {event.id}\ndata: {text}\n\n".encode("ascii")
 
@@ -222,7 +226,7 @@ class _Stream(StreamingResponse):
     async def _messages(self, event: Event, end: bytes) -> AsyncIterator[bytes]:
         with suppress(LiveConnectionError):  # the process has ended, or said nothing for long
             while True:
-                yield _COMMENT if event.kind == "alive" else _message(event)
+                yield _COMMENT if event.kind == "alive" else _event_message(event)
                 event = await run_in_thread(self._events.__next__)
         if end:
             yield end
@@ -240,11 +244,11 @@ class _Stream(StreamingResponse):
             self._events.close()
 
 
-async def _refused(_: Request, error: LiveError) -> Response:
+async def _handle_refusal(_: Request, error: LiveError) -> Response:
     return problem_response(error)
 
 
-async def _http_error(request: Request, error: HTTPException) -> Response:
+async def _handle_http_error(request: Request, error: HTTPException) -> Response:
     root = request.scope.get("root_path", "")
     if root and request.scope["path"] in ("", root):  # the page's own links are below the slash
         return RedirectResponse(f"/{root.lstrip('/')}/", 308)
@@ -255,5 +259,5 @@ async def _http_error(request: Request, error: HTTPException) -> Response:
     return answer
 
 
-async def _failed(_: Request, __: Exception) -> Response:
+async def _handle_failure(_: Request, __: Exception) -> Response:
     return problem_response(Refusal(500, "internal", "the gateway has failed; its log says more"))

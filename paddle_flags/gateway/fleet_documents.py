@@ -40,11 +40,13 @@ def fleet_document(view: View, seen: Seen | None) -> dict[str, Any]:
         "problem": view.problem,
         "count": len(members),
         "present": seen.present if seen else 0,
-        "members": [_member(each) for each in members[:_MOST_MEMBERS]],
+        "members": [_member_document(each) for each in members[:_MOST_MEMBERS]],
         "differing": len(differences),
-        "differences": [_difference(each, secret) for each in differences[:_MOST_DIFFERENCES]],
-        "changes": [_change(step, secret) for step in reversed(log)],
-        "values": list(_values(seen.tables, secret))[:_MOST_VALUES] if seen else [],
+        "differences": [
+            _difference_document(each, secret) for each in differences[:_MOST_DIFFERENCES]
+        ],
+        "changes": [_change_document(step, secret) for step in reversed(log)],
+        "values": list(_value_documents(seen.tables, secret))[:_MOST_VALUES] if seen else [],
     }
 
 
@@ -65,18 +67,18 @@ def outcome_document(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _member(status: MemberStatus) -> dict[str, Any]:
-    answers, problems = _latest(status.answers), _latest(status.problems)
+def _member_document(status: MemberStatus) -> dict[str, Any]:
+    answers, problems = _latest_answers(status.answers), _latest_answers(status.problems)
     pid = status.pid or None
     return {**status._asdict(), "pid": pid, "answers": answers, "problems": problems}
 
 
-def _latest(answers: dict[int, Answer]) -> list[dict[str, Any]]:
+def _latest_answers(answers: dict[int, Answer]) -> list[dict[str, Any]]:
     latest = sorted(answers)[-_MOST_ANSWERS:]
     return [{"revision": each, **answers[each]._asdict()} for each in latest]
 
 
-def _difference(difference: Difference, secret: frozenset[str]) -> dict[str, Any]:
+def _difference_document(difference: Difference, secret: frozenset[str]) -> dict[str, Any]:
     hidden = difference.name in secret
     holders = [
         {**each._asdict(), "value": None if hidden else each.value} for each in difference.holders
@@ -84,7 +86,7 @@ def _difference(difference: Difference, secret: frozenset[str]) -> dict[str, Any
     return {"name": difference.name, "sensitive": hidden, "holders": holders}
 
 
-def _change(step: Step, secret: frozenset[str]) -> dict[str, Any]:
+def _change_document(step: Step, secret: frozenset[str]) -> dict[str, Any]:
     record = step.record
     return {
         "revision": step.revision,
@@ -103,7 +105,7 @@ def _change(step: Step, secret: frozenset[str]) -> dict[str, Any]:
     }
 
 
-def _values(tables: Tables, secret: frozenset[str]) -> Iterator[dict[str, Any]]:
+def _value_documents(tables: Tables, secret: frozenset[str]) -> Iterator[dict[str, Any]]:
     for on, table in sorted(tables.items()):
         for name, entry in sorted(table.items()):
             yield {

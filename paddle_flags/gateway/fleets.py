@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 from paddle_flags.fleet._arguments import seconds_of
 from paddle_flags.fleet._fleet import Fleet
-from paddle_flags.fleet._open import open_store, split
+from paddle_flags.fleet._open import open_store, parse_url
 from paddle_flags.fleet._operate import ConflictError, SensitiveError, UnconfirmedError
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import View
@@ -55,7 +55,7 @@ class WatchedFleet:
         self._address = url
         self._store: Store | None = None
         self._lock = threading.Lock()
-        self.url = split(url).text  # without a password
+        self.url = parse_url(url).text  # without a password
         self._view = View(self.url, self._connect)
 
     def _connect(self) -> Store:
@@ -72,18 +72,18 @@ class WatchedFleet:
     def change(self, body: bytes, by: str) -> dict[str, Any]:
         """Make the change that the body of a request describes."""
         try:
-            return self._change(_read(body), by)
+            return self._run_change(_read_request(body), by)
         except (FlagError, OSError) as error:
             status, kind = next(each[1:] for each in _PROBLEMS if isinstance(error, each[0]))
             names = error.names if isinstance(error, UnconfirmedError) else ()
             errors = tuple({"name": each, "kind": kind, "detail": str(error)} for each in names)
             raise Refusal(status, kind, str(error), errors) from error
 
-    def _change(self, given: dict[str, Any], by: str) -> dict[str, Any]:
+    def _run_change(self, given: dict[str, Any], by: str) -> dict[str, Any]:
         on = selector(given["role"], given["host"], given["member"])
         wait = _WAIT if given["wait"] is None else given["wait"]
         if not 0 <= wait <= _LONGEST_WAIT:
-            _fail("wait", f"expected seconds, at most {_LONGEST_WAIT:g}")
+            _refuse_member("wait", f"expected seconds, at most {_LONGEST_WAIT:g}")
         fleet = Fleet(self._connect(), by=f"{by} through a gateway" if by else None)
         outcome = fleet.change(
             [Change(name, value, on) for name, value in given["set"].items()],
@@ -102,39 +102,39 @@ class WatchedFleet:
 # ---- Bodies ----
 
 
-def _read(body: bytes) -> dict[str, Any]:
+def _read_request(body: bytes) -> dict[str, Any]:
     """Return the fields of a body, each with None if it isn't there, and the values as text."""
-    given = _parsed(body)
+    given = _parse_json(body)
     if not isinstance(given, dict):
-        _fail("body", "expected one JSON object")
+        _refuse_member("body", "expected one JSON object")
     for name in given.keys() - _REQUEST.keys():
-        _fail(name, f"unknown member; expected one of {', '.join(_REQUEST)}")
+        _refuse_member(name, f"unknown member; expected one of {', '.join(_REQUEST)}")
     given = {**dict.fromkeys(_REQUEST), **given}
     fault = find_invalid_field(given, _REQUEST)
     if fault is not None or not given["reason"]:
-        _fail(fault or "reason", "is missing, or has another type")
-    texts = _parsed(body, parse_int=str, parse_float=str)["set"]  # digits as they stand there
+        _refuse_member(fault or "reason", "is missing, or has another type")
+    texts = _parse_json(body, parse_int=str, parse_float=str)["set"]  # digits as they stand there
     return {**given, "set": {name: _SWITCHES.get(text, text) for name, text in texts.items()}}
 
 
-def _parsed(body: bytes, **options: Any) -> Any:
+def _parse_json(body: bytes, **options: Any) -> Any:
     try:
         return json.loads(
             body.decode("utf-8"),
-            object_pairs_hook=_object,
-            parse_constant=lambda each: _fail("body", f"{each} is not JSON"),
+            object_pairs_hook=_object_of_unique_members,
+            parse_constant=lambda each: _refuse_member("body", f"{each} is not JSON"),
             **options,
         )
     except (ValueError, RecursionError) as error:
-        return _fail("body", f"expected JSON: {error}"[:200])
+        return _refuse_member("body", f"expected JSON: {error}"[:200])
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object_of_unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        _fail("body", "a member is there twice")
+        _refuse_member("body", "a member is there twice")
     return made
 
 
-def _fail(name: str, why: str) -> NoReturn:
+def _refuse_member(name: str, why: str) -> NoReturn:
     raise FlagArgumentError(f"{name}: {why}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 
 from paddle_flags.gateway.problems import Refusal
-from paddle_flags.live._find import Found, find_processes, sockets
+from paddle_flags.live._find import Found, find_processes, find_sockets
 from paddle_flags.live._rpc import Connection
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ class Processes:
         """`paths` has their sockets, or returns them; None: those that this user may see."""
         self._given = paths
 
-    def _paths(self) -> Sequence[str]:
+    def _socket_paths(self) -> Sequence[str]:
         if self._given is None:
-            return sockets(all_users=True)
+            return find_sockets(all_users=True)
         return self._given() if callable(self._given) else self._given
 
     async def list_processes(self) -> list[dict[str, Any]]:
@@ -51,15 +51,17 @@ class Processes:
         return await run_in_thread(self._list)
 
     def _list(self) -> list[dict[str, Any]]:
-        found = find_processes(paths=self._paths())
-        return sorted(map(_entry, found), key=lambda each: each["pid"])
+        found = find_processes(paths=self._socket_paths())
+        return sorted(map(_process_entry, found), key=lambda each: each["pid"])
 
     async def connection(self, request: Request, seconds: float) -> Connection:
         """Return a connection to the process in the path of a request, which isn't made yet."""
-        return Connection(await run_in_thread(self._place_of, request.path_params["pid"]), seconds)
+        return Connection(
+            await run_in_thread(self._socket_path_of, request.path_params["pid"]), seconds
+        )
 
-    def _place_of(self, pid: int) -> str:
-        named = [path for path in self._paths() if os.path.basename(path) == f"{pid}.sock"]
+    def _socket_path_of(self, pid: int) -> str:
+        named = [path for path in self._socket_paths() if os.path.basename(path) == f"{pid}.sock"]
         if not named:  # sockets may have other names
             named = [each["socket"] for each in self._list() if each["pid"] == pid]
         if not named:
@@ -86,7 +88,7 @@ async def _abort_when_gone(request: Request, connection: Connection) -> None:
     connection.abort()
 
 
-def _entry(found: Found) -> dict[str, Any]:
+def _process_entry(found: Found) -> dict[str, Any]:
     if not found.problem:
         return {**found.process, "uid": found.owner, "socket": found.path}
     name = _PID.fullmatch(os.path.basename(found.path))

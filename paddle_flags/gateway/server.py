@@ -58,7 +58,7 @@ def serve(
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
     ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
-    _run(guard, made, {"tls": context}, proxy=listen.proxy)
+    _run_server(guard, made, {"tls": context}, proxy=listen.proxy)
 
 
 def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], object]) -> None:
@@ -70,10 +70,10 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
     port: int = made.getsockname()[1]
     browser = BrowserClient(port, f"/{home}")
     ready(f"http://127.0.0.1:{port}{browser.path}")
-    _run(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle)
+    _run_server(Guard(app, browser, _LOOPBACK), made, {"port": port}, idle=idle)
 
 
-def _run(
+def _run_server(
     app: Guard,
     made: socket.socket,
     limits: dict[str, Any],

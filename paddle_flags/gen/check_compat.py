@@ -39,18 +39,18 @@ class _Compat:
 
     def check(self) -> None:
         for alias in self._set.aliases:
-            self._flag(alias.flag, alias.at["flag"], "alias")
+            self._find_flag(alias.flag, alias.at["flag"], "alias")
         for renamed in self._set.renamed:
-            self._flag(renamed.flag, renamed.at["flag"], f"{renamed.name}: to")
-            self._version(renamed)
+            self._find_flag(renamed.flag, renamed.at["flag"], f"{renamed.name}: to")
+            self._check_version(renamed)
         leaving: list[Retired | Deprecated] = [*self._set.retired, *self._set.deprecated]
         for each in leaving:
-            self._replacement(each)
-            self._version(each)
+            self._check_replacement(each)
+            self._check_version(each)
         self._check_deprecated()
         self._check_implications()
 
-    def _flag(self, name: str, place: Any, what: str) -> Flag | None:
+    def _find_flag(self, name: str, place: Any, what: str) -> Flag | None:
         """Return the flag with a name; report it if there is none."""
         flag = self._flags.get(name)
         if flag is None:
@@ -59,13 +59,13 @@ class _Compat:
             self._problems.add(place, what, f"'{name}'{retired}", expected)
         return flag
 
-    def _version(self, each: Any) -> None:
+    def _check_version(self, each: Any) -> None:
         name = getattr(each, "name", None) or each.flag
         place = each.at["version"]
         what = f"{name}: version"
         check_version(each.version, self._set.version, place, what, self._problems)
 
-    def _replacement(self, each: Retired | Deprecated) -> None:
+    def _check_replacement(self, each: Retired | Deprecated) -> None:
         name = getattr(each, "name", None) or getattr(each, "flag", "")
         if each.replacement is None:
             return
@@ -73,12 +73,12 @@ class _Compat:
         if each.replacement == name:
             self._problems.add(each.at["replacement"], what, f"'{name}' itself", "another flag")
         else:
-            self._flag(each.replacement, each.at["replacement"], what)
+            self._find_flag(each.replacement, each.at["replacement"], what)
 
     def _check_deprecated(self) -> None:
         seen = set()
         for each in self._set.deprecated:
-            flag = self._flag(each.flag, each.at["flag"], "deprecated")
+            flag = self._find_flag(each.flag, each.at["flag"], "deprecated")
             if each.flag in seen:
                 self._problems.add(
                     each.at["flag"], "deprecated", f"'{each.flag}' again", "each flag once"
@@ -96,17 +96,17 @@ class _Compat:
 
     def _check_implications(self) -> None:
         sound = [each for each in self._set.implies if self._check_implication(each)]
-        self._check_twice(sound)
+        self._check_duplicates(sound)
         self._check_cycles(sound)
 
     def _check_implication(self, each: Implication) -> bool:
         count = len(self._problems)
-        flag = self._flag(each.flag, each.at["flag"], "implies")
+        flag = self._find_flag(each.flag, each.at["flag"], "implies")
         if flag:
             self._check_cause(flag, each)
         for setting in each.sets:
             what = f"{each.flag}: sets"
-            target = self._flag(setting.flag, setting.at["flag"], what)
+            target = self._find_flag(setting.flag, setting.at["flag"], what)
             if target:
                 self._check_target(target, each, setting)
         return len(self._problems) == count
@@ -131,7 +131,7 @@ class _Compat:
                 self._problems.add(setting.at["flag"], what, found, "a flag that can be set")
         check_value(target, setting.value, setting.at["value"], what, self._problems)
 
-    def _check_twice(self, sound: list[Implication]) -> None:
+    def _check_duplicates(self, sound: list[Implication]) -> None:
         """Report two implications of one value, and those that set one flag to two values."""
         causes: dict[str, Implication] = {}
         setters: dict[str, tuple[Implication, Any]] = {}

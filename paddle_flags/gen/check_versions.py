@@ -62,7 +62,7 @@ def _check_change(change: Change, version: Version, flag: Flag, problems: Proble
     if change.change == "meaning":
         if not change.note:
             problems.add(change.at[""], what, "no 'note'", "a 'note' that explains the new meaning")
-    elif change.before == change.after and _is_whole(change):
+    elif change.before == change.after and _has_both_sides(change):
         expected = "a value other than 'from'"
         problems.add(change.at["to"], what, shown(change.after), expected)
 
@@ -72,7 +72,7 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
     chains: dict[tuple[str, str], list[Change]] = {}
     for version in flags.versions:
         for change in version.changes:
-            if change.flag in known and change.change != "meaning" and _is_whole(change):
+            if change.flag in known and change.change != "meaning" and _has_both_sides(change):
                 chains.setdefault((change.flag, change.change), []).append(change)
     for (name, kind), changes in chains.items():
         what = f"{name}: {kind}"
@@ -87,7 +87,7 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
             problems.add(changes[-1].at["to"], what, shown(changes[-1].after), expected)
 
 
-def _is_whole(change: Change) -> bool:
+def _has_both_sides(change: Change) -> bool:
     """Return whether both sides are present and valid."""
     if change.change == "unit":
         return "from" in change.at and "to" in change.at

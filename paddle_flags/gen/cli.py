@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, one_of, switch, value, whole
+from paddle_flags.cli.parser import Parser, one_of, switch_option, value_option, whole_number
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import suggest_name
 from paddle_flags.gen import cli_diff, cli_import, load_files
@@ -25,37 +25,37 @@ STAGES = ("read", "normal", "files")
 
 
 _OPTIONS = {
-    "-o --output": value(
+    "-o --output": value_option(
         "DIR", "the directory for the generated files; %(default)s by default", default="."
     ),
-    "--lang": value(
+    "--lang": value_option(
         "LANG,...",
         f"what to generate: {', '.join(LANGUAGES)}; all by default",
         type=lambda text: [one_of(LANGUAGES)(each) for each in text.split(",")],
         default=list(LANGUAGES),
     ),
-    "--compat": value("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
-    "--versions": value("FILE", "flags_version.yaml; by default the one beside flags.yaml"),
-    "--templates": value("DIR", "your own templates, which replace the built-in ones"),
-    "--split": value(
+    "--compat": value_option("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
+    "--versions": value_option("FILE", "flags_version.yaml; by default the one beside flags.yaml"),
+    "--templates": value_option("DIR", "your own templates, which replace the built-in ones"),
+    "--split": value_option(
         "N",
         "about how many flags go into one C source; %(default)s by default",
-        type=whole("a number above 0", least=1),
+        type=whole_number("a number above 0", least=1),
         default=SPLIT,
     ),
 }
 # Those that write no files.
 _OTHER_USES = {
-    "--check": switch("write nothing; exit with 1 if a generated file is stale"),
-    "--list": switch("print the names of the generated files and exit"),
-    "--dump": value(
+    "--check": switch_option("write nothing; exit with 1 if a generated file is stale"),
+    "--list": switch_option("print the names of the generated files and exit"),
+    "--dump": value_option(
         "STAGE",
         f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
         nargs="?",
         const="normal",
         type=one_of(STAGES),
     ),
-    "--schema": value(
+    "--schema": value_option(
         "NAME",
         f"print a JSON Schema for editors and exit: {', '.join(FILES)}",
         type=one_of(FILES),
@@ -94,24 +94,24 @@ def _run(options: argparse.Namespace) -> int:
     if options.dump:
         print_text("".join(f"==> {name} <==\n{text}" for name, text in files.items()), end="")
     elif options.list:
-        print_text("\n".join(_path(options.output, name) for name in files))
+        print_text("\n".join(_output_path(options.output, name) for name in files))
     elif options.check:
-        return _check(files, options.output)
+        return _check_outputs(files, options.output)
     else:
         for name in write(files, options.output):
-            print_text(_path(options.output, name))
+            print_text(_output_path(options.output, name))
     return 0
 
 
-def _path(directory: str, name: str) -> str:
+def _output_path(directory: str, name: str) -> str:
     return os.path.normpath(os.path.join(directory, name))
 
 
-def _check(files: dict[str, str], directory: str) -> int:
+def _check_outputs(files: dict[str, str], directory: str) -> int:
     stale = [(name, "is stale") for name in find_outdated(files, directory)]
     stale += [(name, "is no longer generated") for name in find_obsolete_sources(files, directory)]
     for name, how in stale:
-        print_error(f"{_path(directory, name)}: {how}; run gen again")
+        print_error(f"{_output_path(directory, name)}: {how}; run gen again")
     return 1 if stale else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, switch
+from paddle_flags.cli.parser import Parser, switch_option
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load
 from paddle_flags.gen.diff import compare
@@ -30,7 +30,10 @@ def _parser(program: str) -> Parser:
     parser.failed = FAILED  # which no result of a comparison has
     parser.add_argument("old", metavar="OLD", help="the old flags.yaml")
     parser.add_argument("new", metavar="NEW", help="the new flags.yaml")
-    forms = {"--markdown": switch("write a changelog in Markdown"), "--json": switch("write JSON")}
+    forms = {
+        "--markdown": switch_option("write a changelog in Markdown"),
+        "--json": switch_option("write JSON"),
+    }
     parser.add_options(forms, exclusive=True)
     return parser
 

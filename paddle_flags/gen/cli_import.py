@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, switch, value
+from paddle_flags.cli.parser import Parser, switch_option, value_option
 from paddle_flags.errors import FlagError
 from paddle_flags.gen.importers import render_importable
 from paddle_flags.gen.model import FILES
@@ -23,13 +23,13 @@ WHOLE, WITH_LOSSES, FAILED = range(3)  # exit statuses
 HEAD = "# Imported from {}.\n"
 
 
-def _plugin(options: argparse.Namespace) -> Found:
+def _import_plugin(options: argparse.Namespace) -> Found:
     from paddle_flags.gen.importers.plugin import import_plugin
 
     return import_plugin(options.file, options.name, options.version)
 
 
-def _helpxml(options: argparse.Namespace) -> Found:
+def _import_helpxml(options: argparse.Namespace) -> Found:
     from paddle_flags.gen.importers import helpxml
 
     if options.program.endswith(".xml"):
@@ -40,7 +40,7 @@ def _helpxml(options: argparse.Namespace) -> Found:
     return helpxml.import_program(words, options.name, options.version)
 
 
-def _argparse(options: argparse.Namespace) -> Found:
+def _import_argparse(options: argparse.Namespace) -> Found:
     from paddle_flags.gen.importers.argparse_parser import import_parser
 
     return import_parser(options.parser, options.name, options.version)
@@ -56,16 +56,16 @@ def _parser(program: str) -> Parser:
     )
     parser.add_commands("KIND")
     for name, act, argument, summary in (
-        ("plugin", _plugin, "file", "a shared library, which is loaded"),
+        ("plugin", _import_plugin, "file", "a shared library, which is loaded"),
         (
             "helpxml",
-            _helpxml,
+            _import_helpxml,
             "program",
             "a program, run with --helpxml, or its output as FILE.xml",
         ),
         (
             "argparse",
-            _argparse,
+            _import_argparse,
             "parser",
             "MODULE:ATTRIBUTE, a parser or a function that returns one",
         ),
@@ -84,14 +84,16 @@ def _parser(program: str) -> Parser:
 
 
 _OPTIONS = {
-    "-o --output": value("FILE", "the file to write; %(default)s by default", default="flags.yaml"),
-    "--force": switch("replace existing files"),
-    "--name": value("NAME", "the name of the set; by default made from what is imported"),
-    "--version": value("X.Y.Z", "the version of the set", default=""),
+    "-o --output": value_option(
+        "FILE", "the file to write; %(default)s by default", default="flags.yaml"
+    ),
+    "--force": switch_option("replace existing files"),
+    "--name": value_option("NAME", "the name of the set; by default made from what is imported"),
+    "--version": value_option("X.Y.Z", "the version of the set", default=""),
 }
 
 
-def _read(program: str, words: Sequence[str]) -> argparse.Namespace:
+def _parse_options(program: str, words: Sequence[str]) -> argparse.Namespace:
     """Parse the tokens; with helpxml, those after -- belong to the program that it runs."""
     runs = words[:1] == ["helpxml"] and "--" in words
     end = words.index("--") if runs else len(words)
@@ -109,7 +111,7 @@ def _check_has_flags(found: Found) -> None:
 
 def run(program: str, words: Sequence[str]) -> int:
     """Run `gen import` with these tokens; returns the exit status."""
-    options = _read(program, words)
+    options = _parse_options(program, words)
     try:
         found: Found = options.act(options)
         texts = render_importable(found)

@@ -32,19 +32,19 @@ _MOST_PAIRS = 2500
 
 def compare(old: FlagSet, new: FlagSet) -> list[Difference]:
     """Return all changes: those of the set, of its flags in their order, and of the rest."""
-    return list(_Comparison(old, new).all())
+    return list(_Comparison(old, new).compare_all())
 
 
-def _by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, T]:
+def _index_by(items: Iterable[T], key: Callable[[T], Any]) -> dict[Any, T]:
     return {key(each): each for each in items}
 
 
-def _pairs(old: dict[Any, T], new: dict[Any, T]) -> Iterator[tuple[Any, T | None, T | None]]:
+def _pair_by_key(old: dict[Any, T], new: dict[Any, T]) -> Iterator[tuple[Any, T | None, T | None]]:
     for key in [*old, *(each for each in new if each not in old)]:
         yield key, old.get(key), new.get(key)
 
 
-def _at(record: Any, field: str = "") -> Place | None:
+def _place_of(record: Any, field: str = "") -> Place | None:
     place: Place | None = record.at.get(field) or record.at.get("")
     return place
 
@@ -54,7 +54,7 @@ class _Comparison:
         self._old, self._new = old, new
         self._old_flags = {flag.name: flag for flag in old.flags}
         self._new_flags = {flag.name: flag for flag in new.flags}
-        self._old_names, self._new_names = _names(old), _names(new)
+        self._old_names, self._new_names = _roles_of_names(old), _roles_of_names(new)
         # The current name of each old flag.
         self._now = {name: name for name in self._old_flags if name in self._new_flags}
         for name in self._old_flags.keys() - self._now.keys():
@@ -66,33 +66,33 @@ class _Comparison:
         arrived = self._new_flags.keys() - self._old_flags.keys() - {*self._now.values()}
         pairs = len(arrived) * (len(self._old_flags) - len(self._now))
         self._arrived = sorted(arrived) if pairs <= _MOST_PAIRS else []
-        self._retired = _by(new.retired, lambda each: each.name)
-        self._notes = _notes(old, new)
-        self._old_places, self._new_places = _places(old), _places(new)
+        self._retired = _index_by(new.retired, lambda each: each.name)
+        self._notes = _new_notes(old, new)
+        self._old_places, self._new_places = _places_of_names(old), _places_of_names(new)
 
-    def all(self) -> Iterator[Difference]:
-        yield from self._set()
-        yield from self._flags()
-        yield from self._other_names()
-        yield from self._entries("renamed", "name")
-        yield from self._entries("retired", "name")
-        yield from self._entries("deprecated", "flag")
-        yield from self._implications()
-        yield from self._imports()
-        yield from self._versions()
-        yield from self._orders()
+    def compare_all(self) -> Iterator[Difference]:
+        yield from self._compare_sets()
+        yield from self._compare_flags()
+        yield from self._compare_other_names()
+        yield from self._compare_entries("renamed", "name")
+        yield from self._compare_entries("retired", "name")
+        yield from self._compare_entries("deprecated", "flag")
+        yield from self._compare_implications()
+        yield from self._compare_imports()
+        yield from self._compare_versions()
+        yield from self._compare_orders()
 
-    def _set(self) -> Iterator[Difference]:
+    def _compare_sets(self) -> Iterator[Difference]:
         for field, breaks in (("name", (CODE,)), ("version", ())):
             before, after = getattr(self._old, field), getattr(self._new, field)
             if before != after:
                 text = f"{field} of the set: is {shown(after)}, was {shown(before)}"
-                place = _at(self._new, field)
+                place = _place_of(self._new, field)
                 yield Difference("", f"set {field}", text, breaks, before, after, place)
 
     # ---- flags ----
 
-    def _flags(self) -> Iterator[Difference]:
+    def _compare_flags(self) -> Iterator[Difference]:
 
         taken = set(self._now.values())
         for name, old in self._old_flags.items():
@@ -106,22 +106,22 @@ class _Comparison:
                 yield replace(each, note=self._notes.get((new.name, each.kind), ""))
         for name, new in self._new_flags.items():
             if name not in taken:
-                yield self._added(new)
+                yield self._added_difference(new)
 
     def _compare_missing_flag(self, old: Flag, now: str | None) -> Difference:
         if now is None:
-            return self._removed(old)
+            return self._removed_difference(old)
         role = self._new_names[old.name][0]
         works = "as an alias" if role == "alias" else "and warns"
         text = f"was renamed to '{now}'; the old name works {works}"
         breaks: Breaks = (CODE,)
         if now in self._old_flags:
             text, breaks = f"was merged into '{now}', which existed before", (CODE, VALUES)
-        place = _at(self._new_flags[now], "name")
+        place = _place_of(self._new_flags[now], "name")
         return Difference(old.name, "renamed", text, breaks, old.name, now, place)
 
-    def _removed(self, old: Flag) -> Difference:
-        place = _at(old, "name")
+    def _removed_difference(self, old: Flag) -> Difference:
+        place = _place_of(old, "name")
         if self._new_names.get(old.name, ("",))[0] == "retired":
             entry = self._retired[old.name]
             instead = f"; use '{entry.replacement}'" if entry.replacement else ""
@@ -133,26 +133,26 @@ class _Comparison:
         )
         return Difference(old.name, "removed", text, (CODE, VALUES), old.name, None, place)
 
-    def _added(self, new: Flag) -> Difference:
+    def _added_difference(self, new: Flag) -> Difference:
         text = "is new"
         breaks: Breaks = ()
         if "required" in new.attributes:
             text, breaks = "is new and required", (VALUES,)
-        return Difference(new.name, "added", text, breaks, None, new.name, _at(new, "name"))
+        return Difference(new.name, "added", text, breaks, None, new.name, _place_of(new, "name"))
 
     # ---- other names ----
 
-    def _other_names(self) -> Iterator[Difference]:
+    def _compare_other_names(self) -> Iterator[Difference]:
         for name, (role, target) in self._old_names.items():
             if role != "flag":
-                yield from self._other_name(name, role, target)
+                yield from self._compare_other_name(name, role, target)
         for name, (role, target) in self._new_names.items():
             if name not in self._old_names and role in ("alias", "old name"):
                 text = f"has the {role} '{name}'"
                 place = self._new_places[name]
                 yield Difference(target, role, text, (), None, name, place)
 
-    def _other_name(self, name: str, role: str, target: str) -> Iterator[Difference]:
+    def _compare_other_name(self, name: str, role: str, target: str) -> Iterator[Difference]:
         now, meant = self._new_names.get(name, ("", ""))
         wanted = self._now.get(target, "")
         subject = wanted or target or name
@@ -179,19 +179,19 @@ class _Comparison:
             text = f"{what} now means '{meant}'" if meant else f"{what} was removed"
             yield Difference(subject, role, text, (VALUES,), name, meant or None, place)
 
-    def _entries(self, part: str, key: str) -> Iterator[Difference]:
+    def _compare_entries(self, part: str, key: str) -> Iterator[Difference]:
         """Return the changes of entries that don't change what a name means."""
-        old = _by(
+        old = _index_by(
             map(self._with_current_name, getattr(self._old, part)), lambda each: getattr(each, key)
         )
-        new = _by(getattr(self._new, part), lambda each: getattr(each, key))
-        for name, before, after in _pairs(old, new):
+        new = _index_by(getattr(self._new, part), lambda each: getattr(each, key))
+        for name, before, after in _pair_by_key(old, new):
             if before == after or self._is_reported_elsewhere(part, before, after):
                 continue
             how = "was changed" if before and after else "is new" if after else "was removed"
             reason = getattr(after, "reason", "")
             text = f"the entry of '{part}' {how}" + (f": {reason}" if reason else "")
-            yield Difference(name, part, text, place=_at(after or before))
+            yield Difference(name, part, text, place=_place_of(after or before))
 
     def _with_current_name(self, entry: Any) -> Any:
         """Return an entry of the old files with the current name of its flag."""
@@ -209,57 +209,60 @@ class _Comparison:
 
     # ---- implied values, imports, versions ----
 
-    def _implications(self) -> Iterator[Difference]:
-        old = _by(map(self._renew_implication, self._old.implies), _cause)
-        for cause, before, after in _pairs(old, _by(self._new.implies, _cause)):
-            sets = [_sets(before), _sets(after)]
+    def _compare_implications(self) -> Iterator[Difference]:
+        old = _index_by(map(self._renew_implication, self._old.implies), _cause)
+        for cause, before, after in _pair_by_key(old, _index_by(self._new.implies, _cause)):
+            sets = [_settings_of(before), _settings_of(after)]
             if before == after:
                 continue
             text = f"{cause[1]} implies the same in a different order"
             breaks: Breaks = ()
             if sets[0] != sets[1]:
-                text = f"{cause[1]} implies {_settings(sets[1])}, implied {_settings(sets[0])}"
+                before_text, after_text = map(_settings_text, sets)
+                text = f"{cause[1]} implies {after_text}, implied {before_text}"
                 breaks = (BEHAVIOUR,)
-            place = _at(after or before)
+            place = _place_of(after or before)
             yield Difference(cause[0], "implies", text, breaks, sets[0], sets[1], place)
 
     def _renew_implication(self, entry: Implication) -> Implication:
         made: Implication = self._with_current_name(entry)
         return replace(made, sets=[self._with_current_name(each) for each in entry.sets])
 
-    def _imports(self) -> Iterator[Difference]:
-        old = _by(self._old.imports, lambda each: each.name)
-        new = _by(self._new.imports, lambda each: each.name)
-        for name, before, after in _pairs(old, new):
+    def _compare_imports(self) -> Iterator[Difference]:
+        old = _index_by(self._old.imports, lambda each: each.name)
+        new = _index_by(self._new.imports, lambda each: each.name)
+        for name, before, after in _pair_by_key(old, new):
             if before is None or after is None:
                 text = "is now imported" if after else "is no longer imported"
                 breaks = () if after else (CODE,)
-                place = _at(after or before)
+                place = _place_of(after or before)
                 yield Difference(name, "imports", text, breaks, place=place)
                 continue
             for field, broken in (("type", CODE), ("default", BEHAVIOUR)):
                 values = getattr(before, field), getattr(after, field)
                 if values[0] != values[1]:
                     text = f"import: {field}: is {shown(values[1])}, was {shown(values[0])}"
-                    yield Difference(name, "imports", text, (broken,), *values, _at(after, field))
+                    yield Difference(
+                        name, "imports", text, (broken,), *values, _place_of(after, field)
+                    )
 
-    def _versions(self) -> Iterator[Difference]:
-        old = _by(self._old.versions, lambda each: each.version)
-        new = _by(self._new.versions, lambda each: each.version)
-        for version, before, after in _pairs(old, new):
+    def _compare_versions(self) -> Iterator[Difference]:
+        old = _index_by(self._old.versions, lambda each: each.version)
+        new = _index_by(self._new.versions, lambda each: each.version)
+        for version, before, after in _pair_by_key(old, new):
             if before == after:
                 continue
             how = "was changed" if before and after else "is new" if after else "was removed"
             text = f"history: {version} {how}"
-            yield Difference("", "history", text, place=_at(after or before))
+            yield Difference("", "history", text, place=_place_of(after or before))
             for change in after.changes if after and not before else ():
                 if change.change == "meaning":
-                    text, place = f"has a different meaning since {version}", _at(change)
+                    text, place = f"has a different meaning since {version}", _place_of(change)
                     yield Difference(
                         change.flag, "meaning", text, (BEHAVIOUR,), place=place, note=change.note
                     )
 
-    def _orders(self) -> Iterator[Difference]:
+    def _compare_orders(self) -> Iterator[Difference]:
         keys: dict[str, Callable[[Any], Any]] = dict.fromkeys(
             ("flags", "imports", "aliases", "renamed", "retired"), lambda each: each.name
         )
@@ -271,10 +274,10 @@ class _Comparison:
             both = {*before} & {*after}
             if [key for key in before if key in both] != [key for key in after if key in both]:
                 text = f"the order of '{part}' changed"
-                yield Difference("", "order", text, place=_at(self._new, part))
+                yield Difference("", "order", text, place=_place_of(self._new, part))
 
 
-def _notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
+def _new_notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
     """Return the notes of new entries of flags_version.yaml, by flag and kind of change."""
     known = {version.version for version in old.versions}
     notes: dict[tuple[str, str], str] = {}
@@ -285,7 +288,7 @@ def _notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
     return notes
 
 
-def _names(flags: FlagSet) -> dict[str, tuple[str, str]]:
+def _roles_of_names(flags: FlagSet) -> dict[str, tuple[str, str]]:
     """Return the role of each name, and the flag that it means."""
     found = {each.name: ("flag", each.name) for each in flags.flags}
     found |= {each.name: ("alias", each.flag) for each in flags.aliases}
@@ -293,20 +296,20 @@ def _names(flags: FlagSet) -> dict[str, tuple[str, str]]:
     return found | {each.name: ("retired", "") for each in flags.retired}
 
 
-def _places(flags: FlagSet) -> dict[str, Place | None]:
+def _places_of_names(flags: FlagSet) -> dict[str, Place | None]:
     named: list[Any] = [*flags.flags, *flags.aliases, *flags.renamed, *flags.retired]
-    return {each.name: _at(each, "name") for each in named}
+    return {each.name: _place_of(each, "name") for each in named}
 
 
 def _cause(each: Implication) -> tuple[str, str]:
     return each.flag, to_text(each.value)
 
 
-def _sets(each: Implication | None) -> dict[str, Any] | None:
+def _settings_of(each: Implication | None) -> dict[str, Any] | None:
     return {setting.flag: setting.value for setting in each.sets} if each else None
 
 
-def _settings(sets: dict[str, Any] | None) -> str:
+def _settings_text(sets: dict[str, Any] | None) -> str:
     if sets is None:
         return "nothing"
     return ", ".join(f"{name}={to_text(value)}" for name, value in sets.items())

@@ -43,7 +43,7 @@ _GAINED = {"required": (VALUES,), "read_only": (CODE, VALUES), "startup_only": (
 
 def compare_flags(old: Flag, new: Flag) -> Iterator[Difference]:
     """Return the changes from an old flag to the new one, which may have another name."""
-    for kind, key, text, breaks, sides in _all(old, new):
+    for kind, key, text, breaks, sides in _compare_all(old, new):
         place = new.at.get(key) or new.at.get("")
         yield Difference(new.name, kind, text, breaks, sides[0], sides[1], place)
 
@@ -51,13 +51,13 @@ def compare_flags(old: Flag, new: Flag) -> Iterator[Difference]:
 _Found = tuple[str, str, str, Breaks, tuple[Any, Any]]
 
 
-def _all(old: Flag, new: Flag) -> Iterator[_Found]:
-    yield from _type(old, new)
-    yield from _default(old, new)
-    yield from _range(old, new)
-    yield from _choices(old, new)
+def _compare_all(old: Flag, new: Flag) -> Iterator[_Found]:
+    yield from _compare_types(old, new)
+    yield from _compare_defaults(old, new)
+    yield from _compare_ranges(old, new)
+    yield from _compare_choices(old, new)
     if old.unit != new.unit:
-        yield _change("unit", old.unit, new.unit, (VALUES,) if old.unit else ())
+        yield _make_change("unit", old.unit, new.unit, (VALUES,) if old.unit else ())
     for attribute in sorted({*old.attributes} - {*new.attributes}):
         yield "attribute", "attributes", f"is no longer {attribute}", (), (attribute, None)
     for attribute in sorted({*new.attributes} - {*old.attributes}):
@@ -65,17 +65,17 @@ def _all(old: Flag, new: Flag) -> Iterator[_Found]:
         yield "attribute", "attributes", f"is now {attribute}", breaks, (None, attribute)
     for field in ("category", "owner", "since"):
         if getattr(old, field) != getattr(new, field):
-            yield _change(field, getattr(old, field), getattr(new, field), ())
+            yield _make_change(field, getattr(old, field), getattr(new, field), ())
     if old.help != new.help:
         yield "help", "help", "help: was changed", (), (old.help, new.help)
 
 
-def _change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
+def _make_change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
     said = [shown(side) if side not in (None, "") else "none" for side in (after, before)]
     return field, field, f"{field}: is {said[0]}, was {said[1]}", breaks, (before, after)
 
 
-def _type(old: Flag, new: Flag) -> Iterator[_Found]:
+def _compare_types(old: Flag, new: Flag) -> Iterator[_Found]:
     if (old.type, old.items) == (new.type, new.items):
         return
     before, after = (f"list of {flag.items}" if flag.items else flag.type for flag in (old, new))
@@ -91,15 +91,15 @@ def _accepts_text_of(new: Flag, old: Flag) -> bool:
         return True
     if old.type == "string":
         return False
-    low, high = _natural(new)
-    return low <= _natural(old)[0] and _natural(old)[1] <= high
+    low, high = _natural_range(new)
+    return low <= _natural_range(old)[0] and _natural_range(old)[1] <= high
 
 
-def _natural(flag: Flag) -> tuple[float, float]:
+def _natural_range(flag: Flag) -> tuple[float, float]:
     return INTEGERS.get(flag.type, (-math.inf, math.inf))
 
 
-def _default(old: Flag, new: Flag) -> Iterator[_Found]:
+def _compare_defaults(old: Flag, new: Flag) -> Iterator[_Found]:
     if old.default == new.default:
         return
     breaks = () if "required" in old.attributes and "required" in new.attributes else (BEHAVIOUR,)
@@ -112,14 +112,14 @@ def _default(old: Flag, new: Flag) -> Iterator[_Found]:
             (None, None),
         )
         return
-    yield _change("default", _plain(old.default), _plain(new.default), breaks)
+    yield _make_change("default", _shown_default(old.default), _shown_default(new.default), breaks)
 
 
-def _plain(value: Any) -> Any:
+def _shown_default(value: Any) -> Any:
     return '""' if value == "" else value
 
 
-def _range(old: Flag, new: Flag) -> Iterator[_Found]:
+def _compare_ranges(old: Flag, new: Flag) -> Iterator[_Found]:
     if (old.min, old.max) == (new.min, new.max):
         return
     before, after = [old.min, old.max], [new.min, new.max]
@@ -132,11 +132,11 @@ def _range(old: Flag, new: Flag) -> Iterator[_Found]:
 
 
 def _bounds(flag: Flag) -> tuple[float, float]:
-    low, high = _natural(flag)
+    low, high = _natural_range(flag)
     return (low if flag.min is None else flag.min, high if flag.max is None else flag.max)
 
 
-def _choices(old: Flag, new: Flag) -> Iterator[_Found]:
+def _compare_choices(old: Flag, new: Flag) -> Iterator[_Found]:
     if old.choices == new.choices:
         return
     gone = [each for each in old.choices if each not in new.choices] if new.choices else []
@@ -145,13 +145,13 @@ def _choices(old: Flag, new: Flag) -> Iterator[_Found]:
     if not new.choices:
         said.append("now takes every value")
     if not old.choices:
-        said.append(f"now takes only {_list(new.choices)}")
-    said += [f"no longer takes {_list(gone)}"] if gone else []
-    said += [f"now takes {_list(come)}"] if come else []
+        said.append(f"now takes only {_list_text(new.choices)}")
+    said += [f"no longer takes {_list_text(gone)}"] if gone else []
+    said += [f"now takes {_list_text(come)}"] if come else []
     breaks = (VALUES,) if gone or not old.choices else ()
     text = f"choices: {', '.join(said) or 'were reordered'}"
     yield "choices", "choices", text, breaks, (old.choices, new.choices)
 
 
-def _list(values: list[Any]) -> str:
+def _list_text(values: list[Any]) -> str:
     return ", ".join(map(shown, values))

@@ -19,14 +19,14 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>&|~#])")
 
 def to_lines(_old: FlagSet, _new: FlagSet, differences: list[Difference]) -> str:
     """Return one line for each, as compilers do; breaking changes come first."""
-    return "".join(f"{_line(each)}\n" for each in _worst_first(differences))
+    return "".join(f"{_difference_line(each)}\n" for each in _worst_first(differences))
 
 
 def _worst_first(differences: list[Difference]) -> list[Difference]:
     return sorted(differences, key=lambda each: not each.breaks)
 
 
-def _line(each: Difference) -> str:
+def _difference_line(each: Difference) -> str:
     start = f"{each.place}: " if each.place else ""
     how = f"breaks {' and '.join(each.breaks)}" if each.breaks else "compatible"
     subject = f"{each.subject}: " if each.subject else ""
@@ -37,7 +37,7 @@ def _line(each: Difference) -> str:
 def to_markdown(old: FlagSet, new: FlagSet, differences: list[Difference]) -> str:
     """Return a section for each kind of breaking change, and one for compatible changes."""
     versions = f" {old.version} to {new.version}" if old.version and new.version else ""
-    lines = [f"# Flags of {_md(new.name)}:{versions or ' changes'}", ""]
+    lines = [f"# Flags of {_escape_markdown(new.name)}:{versions or ' changes'}", ""]
     titles = {"code": "Breaks programs that use the flag"}
     titles["values"] = "Breaks command lines, files and variables"
     titles["behaviour"] = "Changes behaviour"
@@ -55,12 +55,12 @@ def _section(title: str, differences: list[Difference]) -> Iterator[str]:
     for each in differences:
         subject = f"`{each.subject}`: " if each.subject else ""
         more = f" (breaks {' and '.join(each.breaks)})" if len(each.breaks) > 1 else ""
-        note = f" {_md(' '.join(each.note.split()))}" if each.note else ""
-        yield f"- {subject}{_md(each.text)}{more}.{note}"
+        note = f" {_escape_markdown(' '.join(each.note.split()))}" if each.note else ""
+        yield f"- {subject}{_escape_markdown(each.text)}{more}.{note}"
     yield ""
 
 
-def _md(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 

@@ -25,33 +25,33 @@ def to_trees(flags: FlagSet) -> dict[str, Mapping]:
     """
     start = flags.at.get("") or Place(flags.name, 1, 1)
     top: dict[str, Any] = {"name": flags.name, "version": flags.version or None}
-    records = [(_flag(flag), flag.at[""]) for flag in flags.flags]
+    records = [(_flag_record(flag), flag.at[""]) for flag in flags.flags]
     documents: dict[str, dict[str, Any]] = {
-        "flags": top | {"flags": records, "imports": _plain(flags.imports)},
+        "flags": top | {"flags": records, "imports": _plain_records(flags.imports)},
         "flags_compat": {
-            "aliases": _aliases(flags),
+            "aliases": _alias_records(flags),
             "renamed": [
                 ({"from": each.name, "to": each.flag, "version": each.version}, each.at[""])
                 for each in flags.renamed
             ],
-            "retired": _plain(flags.retired),
-            "deprecated": _plain(flags.deprecated),
+            "retired": _plain_records(flags.retired),
+            "deprecated": _plain_records(flags.deprecated),
         },
     }
     trees = {}
     for name, document in documents.items():
         said = {key: value for key, value in document.items() if value or key == "flags"}
         if said:
-            trees[name] = _mapping(said, start)
+            trees[name] = _to_mapping(said, start)
     return trees
 
 
-def _flag(flag: Flag) -> dict[str, Any]:
+def _flag_record(flag: Flag) -> dict[str, Any]:
     made: dict[str, Any] = {"name": flag.name, "type": flag.type, "items": flag.items}
-    made |= {"default": _values(flag, flag.default), "help": flag.help}
+    made |= {"default": _readable_values(flag, flag.default), "help": flag.help}
     if flag.min is not None or flag.max is not None:
-        made["range"] = [_values(flag, bound) for bound in (flag.min, flag.max)]
-    made |= {"choices": _values(flag, flag.choices), "unit": flag.unit}
+        made["range"] = [_readable_values(flag, bound) for bound in (flag.min, flag.max)]
+    made |= {"choices": _readable_values(flag, flag.choices), "unit": flag.unit}
     made |= {"category": flag.category, "attributes": flag.attributes}
     needed = ("default", "help")
     return {
@@ -62,10 +62,10 @@ def _flag(flag: Flag) -> dict[str, Any]:
 _POWERS = [(1024**power, f"{prefix}iB") for power, prefix in enumerate("KMGTPE", 1)][::-1]
 
 
-def _values(flag: Flag, value: Any) -> Any:
+def _readable_values(flag: Flag, value: Any) -> Any:
     """Return values as people write them: 64MiB."""
     if isinstance(value, list) and flag.unit:
-        return [_values(flag, each) for each in value]
+        return [_readable_values(flag, each) for each in value]
     if flag.unit != "bytes" or not isinstance(value, int) or value <= 0:
         return value
     for factor, unit in _POWERS:
@@ -74,7 +74,7 @@ def _values(flag: Flag, value: Any) -> Any:
     return value
 
 
-def _plain(records: list[Any]) -> Records:
+def _plain_records(records: list[Any]) -> Records:
     """Return records whose fields are the keys of the files."""
     return [
         ({k: v for k, v in vars(each).items() if k != "at" and v is not None}, each.at[""])
@@ -82,7 +82,7 @@ def _plain(records: list[Any]) -> Records:
     ]
 
 
-def _aliases(flags: FlagSet) -> Records:
+def _alias_records(flags: FlagSet) -> Records:
     groups = itertools.groupby(flags.aliases, lambda each: each.flag)
     made = [(flag, list(group)) for flag, group in groups]
     return [
@@ -94,26 +94,26 @@ def _aliases(flags: FlagSet) -> Records:
 # ---- trees ----
 
 
-def _mapping(data: dict[str, Any], place: Place) -> Mapping:
+def _to_mapping(data: dict[str, Any], place: Place) -> Mapping:
     made = Mapping(place)
     for key, value in data.items():
-        made.add(key, place, _node(value, place))
+        made.add(key, place, _to_node(value, place))
     return made
 
 
-def _node(value: Any, place: Place) -> Node:
+def _to_node(value: Any, place: Place) -> Node:
     if isinstance(value, Scalar):
         return value
     if isinstance(value, tuple):  # a record with its own place
-        return _mapping(*value)
+        return _to_mapping(*value)
     if isinstance(value, list):
-        return Sequence([_node(each, place) for each in value], place)
+        return Sequence([_to_node(each, place) for each in value], place)
     if isinstance(value, str):
         return Scalar(value, plain=False, place=place)
-    return Scalar(_number(value), plain=True, place=place)
+    return Scalar(_scalar_text(value), plain=True, place=place)
 
 
-def _number(value: Any) -> str:
+def _scalar_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "null" if value is None else repr(value)
@@ -139,7 +139,7 @@ def to_yaml(tree: Mapping) -> str:
 
     def scalar(to: Any, node: Scalar) -> Any:
         if not node.plain:
-            return to.represent_scalar(_TAGS + "str", str(node), _style(node))
+            return to.represent_scalar(_TAGS + "str", str(node), _scalar_style(node))
         tag = yaml.resolver.resolve(ruamel.yaml.nodes.ScalarNode, node, (True, False))
         return to.represent_scalar(tag, str(node))
 
@@ -154,7 +154,7 @@ def to_yaml(tree: Mapping) -> str:
     # Else it would write characters that nobody sees, or that turn text round.
     yaml.allow_unicode = _is_visible(tree)
     represent = yaml.representer.add_representer
-    represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _style(key)))
+    represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _scalar_style(key)))
     represent(Scalar, scalar)
     represent(Sequence, sequence)
     represent(Mapping, lambda to, node: to.represent_mapping(_TAGS + "map", node, flow_style=False))
@@ -169,7 +169,7 @@ def _is_visible(node: Node) -> bool:
     return all(map(_is_visible, node if isinstance(node, Sequence) else node.values()))
 
 
-def _style(text: str) -> str | None:
+def _scalar_style(text: str) -> str | None:
     lines = text.split("\n")
     if len(lines) > 1 and all(map(str.isprintable, lines)) and text == text.strip():
         return "|"

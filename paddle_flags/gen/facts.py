@@ -26,17 +26,17 @@ class Fact(NamedTuple):
 
 def facts(view: View) -> list[tuple[str, Fact]]:
     """Give what there is to say."""
-    return [(fact.label, fact) for fact in _all(view) if any(fact.texts)]
+    return [(fact.label, fact) for fact in _all_facts(view) if any(fact.texts)]
 
 
-def _all(view: View) -> Iterator[Fact]:
+def _all_facts(view: View) -> Iterator[Fact]:
     flag = view.flag
     of = f" (a list of {flag.items})" if flag.items else ""
     yield Fact("type", [flag.type + of], code=False)
     if "sensitive" not in flag.attributes:
         yield Fact("default", [view.default or '""'])
     if flag.min is not None or flag.max is not None:
-        yield Fact("range", [_range(flag.min, flag.max)], code=False)
+        yield Fact("range", [_range_text(flag.min, flag.max)], code=False)
     yield Fact("choices", [to_text(choice) for choice in flag.choices])
     yield Fact("unit", [flag.unit or ""], code=False)
     yield Fact("aliases", view.aliases)
@@ -52,7 +52,7 @@ def _all(view: View) -> Iterator[Fact]:
     yield Fact("owner", [flag.owner], code=False)
 
 
-def _range(low: Any, high: Any) -> str:
+def _range_text(low: Any, high: Any) -> str:
     if low is None:
         return f"at most {to_text(high)}"
     return f"at least {to_text(low)}" if high is None else f"{to_text(low)} to {to_text(high)}"
@@ -64,7 +64,7 @@ def side_text(change: Change, which: str) -> str:
     if change.change == "meaning":
         return ""
     if change.change == "range":
-        return _range(*value) if any(bound is not None for bound in value) else "any"
+        return _range_text(*value) if any(bound is not None for bound in value) else "any"
     return "none" if value is None else to_text(value)
 
 

@@ -16,32 +16,32 @@ _NUMBER = "(0|[1-9][0-9]{0,8})"
 _BOUNDS = "[smallest, largest], with null where there is no bound"
 
 
-def _word(words: tuple[str, ...]) -> Expect:
+def _expect_word(words: tuple[str, ...]) -> Expect:
     return Expect(one_of(words), words)
 
 
-def _text(expected: str) -> Expect:
+def _expect_text(expected: str) -> Expect:
     return Expect(expected, in_quotes=True)
 
 
 Name = Annotated[
     str,
     Field(pattern="^[A-Za-z_][A-Za-z0-9_]{0,254}$"),
-    _text("a name of letters, digits and _ that begins with a letter or _"),
+    _expect_text("a name of letters, digits and _ that begins with a letter or _"),
 ]
 OtherName = Annotated[
     str,
     Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]{0,254}$"),
-    _text("a name of letters, digits, _ . - that begins with a letter or _"),
+    _expect_text("a name of letters, digits, _ . - that begins with a letter or _"),
 ]
 Number = Annotated[
     str,
     Field(pattern=rf"^{_NUMBER}\.{_NUMBER}\.{_NUMBER}$"),
-    _text("a version such as 1.2.0"),
+    _expect_text("a version such as 1.2.0"),
 ]
-Words = Annotated[str, Field(pattern=r"\S"), _text("text")]
-Line = Annotated[str, Field(pattern=r"^[^\n]*\S[^\n]*$"), _text("text on one line")]
-Type = Annotated[str, _word(TYPES)]
+Words = Annotated[str, Field(pattern=r"\S"), _expect_text("text")]
+Line = Annotated[str, Field(pattern=r"^[^\n]*\S[^\n]*$"), _expect_text("text on one line")]
+Type = Annotated[str, _expect_word(TYPES)]
 Plain = Annotated[Any, Value(), Expect("a bool, a number or text")]
 ValueOrList = Annotated[list[Plain], Value(items=True), Expect("a value or a list of values")]
 OrNull = Annotated[Any, Value(nothing=True), Expect("a bool, a number, text or null")]
@@ -82,12 +82,12 @@ class Flag(Record, title="a flag", json_schema_extra=_types_of_defaults):
     choices: Annotated[
         list[Plain], Field(min_length=1), Expect("a list of values", unique=True)
     ] = Field([], description="The allowed values; for a list, the allowed items.")
-    unit: Annotated[str, _word(UNITS)] = Field(
+    unit: Annotated[str, _expect_word(UNITS)] = Field(
         "", description="For a number: its text may be a quantity such as 64MiB or 1m30s."
     )
     category: Line = Field("", description="The heading in lists and help.")
     attributes: Annotated[
-        list[Annotated[str, _word(ATTRIBUTES)]], Expect("a list of attributes", unique=True)
+        list[Annotated[str, _expect_word(ATTRIBUTES)]], Expect("a list of attributes", unique=True)
     ] = Field([], description="Further properties.")
     owner: Line = Field(
         "", description="Who is responsible for the flag; shown in the reference only."
@@ -156,7 +156,7 @@ class Change(Record, title="a change"):
     """A change."""
 
     flag: Name = Field(description="The flag that changed.")
-    change: Annotated[str, _word(CHANGES)] = Field(description="What kind of change it is.")
+    change: Annotated[str, _expect_word(CHANGES)] = Field(description="What kind of change it is.")
     before: Side = Field([], alias="from", description="The old value.")
     after: Side = Field([], alias="to", description="The new value.")
     note: Words = Field("", description="What users need to know.")

@@ -209,11 +209,13 @@ def read_record(model: type[Record], tree: Mapping, problems: Problems) -> Any:
         return model.model_validate(tree)
     except ValidationError as error:
         for each in error.errors(include_url=False):
-            _report(model, tree, each, problems)
+            _report_error(model, tree, each, problems)
     return None
 
 
-def _report(model: type[Record], tree: Mapping, error: ErrorDetails, problems: Problems) -> None:
+def _report_error(
+    model: type[Record], tree: Mapping, error: ErrorDetails, problems: Problems
+) -> None:
     loc, kind = error["loc"], error["type"]
     is_key = loc[-1:] == ("[key]",)
     beyond = 2 if is_key else kind in ("missing", "extra_forbidden")

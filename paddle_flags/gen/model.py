@@ -19,7 +19,7 @@ FILES = ("flags", "flags_compat", "flags_version")
 FORMAT = 1  # of the files, and of what `gen --dump` writes
 
 
-def _range(name: str, member: str) -> tuple[int, int]:
+def _integer_range(name: str, member: str) -> tuple[int, int]:
     """Return the whole range of an integer type."""
     bits = int("".join(filter(str.isdigit, name)))
     return (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if member == "i64" else (0, 2**bits - 1)
@@ -27,7 +27,9 @@ def _range(name: str, member: str) -> tuple[int, int]:
 
 MEMBERS = {name: member for name, (_, member) in C_TYPES.items()}
 INTEGERS = {
-    name: _range(name, member) for name, member in MEMBERS.items() if member in ("i64", "u64")
+    name: _integer_range(name, member)
+    for name, member in MEMBERS.items()
+    if member in ("i64", "u64")
 }
 FLOATING = tuple(name for name, member in MEMBERS.items() if member == "f64")
 NUMBERS = (*INTEGERS, *FLOATING)

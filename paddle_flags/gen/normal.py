@@ -37,7 +37,7 @@ UNREADABLE: Any = None  # stands for an invalid value, whose problem has been re
 
 def normalize(source: Source, problems: Problems) -> FlagSet:
     """Return the normal form; values that don't fit their types are reported."""
-    return _Normaliser(problems).all(source)
+    return _Normaliser(problems).normalize_all(source)
 
 
 class _Normaliser:
@@ -45,38 +45,38 @@ class _Normaliser:
         self._problems = problems
         self._flags: dict[str, Flag] = {}
 
-    def all(self, source: Source) -> FlagSet:
+    def normalize_all(self, source: Source) -> FlagSet:
         top, compat = source.flags, source.compat
         made = FlagSet(top.name, top.version, at=top.at)
-        made.flags = [self._flag(each) for each in top.flags]
+        made.flags = [self._normalize_flag(each) for each in top.flags]
         self._flags = {flag.name: flag for flag in made.flags}
-        made.imports = [self._import(each) for each in top.imports]
+        made.imports = [self._normalize_import(each) for each in top.imports]
         if compat:
-            made.aliases = [alias for each in compat.aliases for alias in _aliases(each)]
-            made.renamed = [_renamed(each) for each in compat.renamed]
-            made.retired = [_retired(each) for each in compat.retired]
-            made.deprecated = [_deprecated(each) for each in compat.deprecated]
-            made.implies = [self._implication(each) for each in compat.implies]
+            made.aliases = [alias for each in compat.aliases for alias in _normalize_aliases(each)]
+            made.renamed = [_normalize_renamed(each) for each in compat.renamed]
+            made.retired = [_normalize_retired(each) for each in compat.retired]
+            made.deprecated = [_normalize_deprecated(each) for each in compat.deprecated]
+            made.implies = [self._normalize_implication(each) for each in compat.implies]
         if source.version:
-            made.versions = self._versions(source.version.versions)
+            made.versions = self._normalize_versions(source.version.versions)
         return made
 
-    def _flag(self, read: fields.Flag) -> Flag:
+    def _normalize_flag(self, read: fields.Flag) -> Flag:
         kind, items, unit = read.type, read.items or None, read.unit or None
         counted = unit if kind in NUMBERS else None  # the check reports others
         lists = items if kind == "string" else None  # likewise
         each = (lists or kind, None, counted)
-        low, high = self._range(read, each)
+        low, high = self._normalize_range(read, each)
         return Flag(
             name=read.name,
             type=kind,
             items=items,
-            default=self._value(read, "default", read.default, (kind, lists, counted)),
+            default=self._normalize_value(read, "default", read.default, (kind, lists, counted)),
             help=read.help.strip(),
             min=low,
             max=high,
             choices=[
-                self._value(read, f"choices.{index}", raw, each)
+                self._normalize_value(read, f"choices.{index}", raw, each)
                 for index, raw in enumerate(read.choices)
             ],
             unit=unit,
@@ -87,37 +87,39 @@ class _Normaliser:
             at=read.at,
         )
 
-    def _range(self, read: fields.Flag, kind: Type) -> tuple[Any, Any]:
+    def _normalize_range(self, read: fields.Flag, kind: Type) -> tuple[Any, Any]:
         if not read.range or kind[0] not in NUMBERS:  # the check reports those
             return None, None
         made = [
-            None if raw is None else self._value(read, f"range.{index}", raw, kind)
+            None if raw is None else self._normalize_value(read, f"range.{index}", raw, kind)
             for index, raw in enumerate(read.range)
         ]
-        low, high = _bounds(made, kind)
+        low, high = _drop_natural_bounds(made, kind)
         return low, high
 
-    def _import(self, read: fields.Import) -> Import:
-        default = self._value(read, "default", read.default, (read.type, None, None))
+    def _normalize_import(self, read: fields.Import) -> Import:
+        default = self._normalize_value(read, "default", read.default, (read.type, None, None))
         return Import(read.name, read.type, default, at=read.at)
 
-    def _value(self, read: fields.Flag | fields.Import, key: str, raw: Any, kind: Type) -> Any:
+    def _normalize_value(
+        self, read: fields.Flag | fields.Import, key: str, raw: Any, kind: Type
+    ) -> Any:
         """Return the value at a key; "choices.2" is an item."""
         field, _, index = key.partition(".")
         what = f"{read.name}: {field}" + (f"[{index}]" if index else "")
         return self._convert(read.at[key], what, raw, kind)
 
-    def _implication(self, read: fields.Implies) -> Implication:
+    def _normalize_implication(self, read: fields.Implies) -> Implication:
         cause = read.flag
-        value = self._of_flag(cause, read.value, read.at["value"], f"{cause}: value")
+        value = self._convert_for_flag(cause, read.value, read.at["value"], f"{cause}: value")
         sets = []
         for name, raw in read.sets.items():
             place, of = read.at[f"sets.{name}"], read.at[f"sets.{name}."]
-            setting = self._of_flag(name, raw, of, f"{cause}: sets: {name}")
+            setting = self._convert_for_flag(name, raw, of, f"{cause}: sets: {name}")
             sets.append(Setting(name, setting, at={"": place, "flag": place, "value": of}))
         return Implication(cause, value, sets, at=read.at)
 
-    def _of_flag(self, name: str, raw: Any, place: Place, what: str) -> Any:
+    def _convert_for_flag(self, name: str, raw: Any, place: Place, what: str) -> Any:
         """Return a value of a flag; unchanged if the flag is unknown."""
         flag = self._flags.get(name)
         if flag is None:
@@ -125,18 +127,18 @@ class _Normaliser:
         kind = (flag.type, flag.items, flag.unit)
         return self._convert(place, what, raw, kind)
 
-    def _versions(self, reads: list[fields.VersionChanges]) -> list[Version]:
+    def _normalize_versions(self, reads: list[fields.VersionChanges]) -> list[Version]:
         """Return the versions, read from the last to the first: types may have changed."""
         types = {name: (flag.type, flag.items, flag.unit) for name, flag in self._flags.items()}
         made = []
         for read in reversed(reads):
             former = types | _former_types(read.changes, types)
-            found = [self._change(each, former, types) for each in read.changes]
+            found = [self._normalize_change(each, former, types) for each in read.changes]
             made.append(Version(read.version, found, at=read.at))
             types = former
         return made[::-1]
 
-    def _change(self, read: fields.Change, before: Types, after: Types) -> Change:
+    def _normalize_change(self, read: fields.Change, before: Types, after: Types) -> Change:
         name, change, note = read.flag, read.change, read.note.strip()
         kind = after.get(name)
         if kind and change == "range" and kind[0] not in NUMBERS:
@@ -162,7 +164,7 @@ class _Normaliser:
         self, place: Place, what: str, raw: Any, kind: Type, change: str = "default"
     ) -> Any:
         try:
-            return _changed(change, raw, kind)
+            return _convert_side(change, raw, kind)
         except InvalidValueError as error:
             self._problems.add(place, what, shown(raw), str(error))
             return UNREADABLE
@@ -178,7 +180,7 @@ def _former_types(changes: list[fields.Change], types: Types) -> Types:
     return found
 
 
-def _changed(change: str, raw: Any, kind: Type) -> Any:
+def _convert_side(change: str, raw: Any, kind: Type) -> Any:
     """Return one side of a change; raises Unfit."""
     if change == "default":
         return to_value(raw, *kind)
@@ -193,16 +195,18 @@ def _changed(change: str, raw: Any, kind: Type) -> Any:
     item = kind[1] or kind[0]
     if change == "choices":
         return [to_scalar(each, item, kind[2]) for each in raw]
-    return _bounds([None if each is None else to_scalar(each, item, kind[2]) for each in raw], kind)
+    return _drop_natural_bounds(
+        [None if each is None else to_scalar(each, item, kind[2]) for each in raw], kind
+    )
 
 
-def _bounds(made: list[Any], kind: Type) -> list[Any]:
+def _drop_natural_bounds(made: list[Any], kind: Type) -> list[Any]:
     """Return a range without the bounds that are those of the type."""
     natural = INTEGERS.get(kind[0], (None, None))
     return [None if bound == limit else bound for bound, limit in zip(made, natural)]
 
 
-def _aliases(read: fields.Alias) -> list[Alias]:
+def _normalize_aliases(read: fields.Alias) -> list[Alias]:
     places = (read.at[f"names.{index}"] for index in range(len(read.names)))
     return [
         Alias(name, read.flag, at={"": place, "name": place, "flag": read.at["flag"]})
@@ -210,16 +214,16 @@ def _aliases(read: fields.Alias) -> list[Alias]:
     ]
 
 
-def _renamed(read: fields.Renamed) -> Renamed:
+def _normalize_renamed(read: fields.Renamed) -> Renamed:
     at = {**read.at, "name": read.at["from"], "flag": read.at["to"]}
     return Renamed(read.name, read.flag, read.version, at=at)
 
 
-def _retired(read: fields.Retired) -> Retired:
+def _normalize_retired(read: fields.Retired) -> Retired:
     reason = read.reason.strip()
     return Retired(read.name, read.type, read.version, read.replacement or None, reason, at=read.at)
 
 
-def _deprecated(read: fields.Deprecated) -> Deprecated:
+def _normalize_deprecated(read: fields.Deprecated) -> Deprecated:
     reason = read.reason.strip()
     return Deprecated(read.flag, read.version, read.replacement or None, reason, at=read.at)

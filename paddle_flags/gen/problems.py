@@ -69,12 +69,12 @@ class Problems:
 
 def shown(value: Any) -> str:
     """Return a value as a message quotes it."""
-    text = f"'{value}'" if type(value) is str else _plain(value)
+    text = f"'{value}'" if type(value) is str else _plain_text(value)
     text = text.encode("unicode_escape").decode() if not text.isprintable() else text
     return text if len(text) <= _LONGEST else text[: _LONGEST - 4] + "..." + text[-1]
 
 
-def _plain(value: Any) -> str:
+def _plain_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
@@ -90,7 +90,7 @@ _FEW = 200  # names that difflib compares fast enough
 _index: tuple[object, dict[str, str]] = (None, {})
 
 
-def _without_a_letter(name: str) -> Iterator[str]:
+def _iter_without_a_letter(name: str) -> Iterator[str]:
     yield name
     yield from (name[:at] + name[at + 1 :] for at in range(len(name)))
 
@@ -99,8 +99,10 @@ def _find_name_one_edit_off(name: str, known: Collection[str]) -> str | None:
     """Return a name that differs in one letter, or in two adjacent letters that are swapped."""
     global _index
     if _index[0] is not known:
-        _index = (known, {part: each for each in known for part in _without_a_letter(each)})
-    return next((_index[1][part] for part in _without_a_letter(name) if part in _index[1]), None)
+        _index = (known, {part: each for each in known for part in _iter_without_a_letter(each)})
+    return next(
+        (_index[1][part] for part in _iter_without_a_letter(name) if part in _index[1]), None
+    )
 
 
 def suggest(name: str, known: Collection[str]) -> str:

@@ -20,10 +20,10 @@ from paddle_flags.gen.view import (
     c_string,
     c_type,
     c_value,
+    make_views,
     python_type,
     schema_hash,
-    split,
-    views,
+    split_sources,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def render(
     size: int = SPLIT,
 ) -> dict[str, str]:
     """Return the names and texts of the files; `cpp` includes `c`, which it needs."""
-    return dict(_Renderer(flags, templates, size).files(languages))
+    return dict(_Renderer(flags, templates, size).render_files(languages))
 
 
 class _Renderer:
@@ -59,14 +59,14 @@ class _Renderer:
         self._set = flags
         self._size = size
         self._templates = templates
-        self._views = views(flags)
+        self._views = make_views(flags)
         self._stem = f"{flags.name}_flags"
-        self._environment = _environment(templates)
-        self._environment.globals |= self._globals()
+        self._environment = _make_environment(templates)
+        self._environment.globals |= self._template_globals()
         order = {id(each): index for index, each in enumerate(flags.implies)}
         self._environment.filters["number"] = lambda each: order[id(each)]
 
-    def _globals(self) -> dict[str, Any]:
+    def _template_globals(self) -> dict[str, Any]:
         living = [view for view in self._views if not view.retired]
         digest = schema_hash(self._set)
         return {
@@ -83,21 +83,24 @@ class _Renderer:
             "most_settings": max((len(each.sets) for each in self._set.implies), default=0),
             "schema": digest,
             "schema_flag": f"{self._set.name}_schema_{digest[:HASH_DIGITS]}",
-            "categories": _categories(living),
+            "categories": _views_by_category(living),
             "builtins": "builtins." if _BUILTINS & {view.name for view in living} else "",
         }
 
-    def files(self, languages: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def render_files(self, languages: Sequence[str]) -> Iterator[tuple[str, str]]:
         if "c" in languages or "cpp" in languages:
-            yield from self._c()
+            yield from self._render_c()
         if "cpp" in languages:
-            yield f"{self._stem}.hpp", self._text("header.hpp")
+            yield f"{self._stem}.hpp", self._render_template("header.hpp")
         if "python" in languages:
             self._check_module()
-            yield f"{self._stem}.py", self._text("module.py")
-            yield f"{self._stem}.pyi", self._text("module.pyi", names_by_type=self._names())
+            yield f"{self._stem}.py", self._render_template("module.py")
+            yield (
+                f"{self._stem}.pyi",
+                self._render_template("module.pyi", names_by_type=self._names_by_type()),
+            )
         if "docs" in languages:
-            yield from self._docs()
+            yield from self._render_docs()
 
     def _check_module(self) -> None:
         taken = TAKEN.get(self._stem.lower())  # file names may ignore case
@@ -109,26 +112,26 @@ class _Renderer:
         problems.add(self._set.at["name"], "name", found, expected)
         problems.stop()
 
-    def _c(self) -> Iterator[tuple[str, str]]:
-        yield f"{self._stem}.h", self._text("header.h")
-        for index, part in enumerate(split(self._views, self._size)):
+    def _render_c(self) -> Iterator[tuple[str, str]]:
+        yield f"{self._stem}.h", self._render_template("header.h")
+        for index, part in enumerate(split_sources(self._views, self._size)):
             number = f"_{index + 1}" if index else ""
-            text = self._text("source.c", part=part, first=index == 0)
+            text = self._render_template("source.c", part=part, first=index == 0)
             yield f"{self._stem}{number}.c", text
-        yield f"{self._stem}_schema.c", self._text("schema.c")
+        yield f"{self._stem}_schema.c", self._render_template("schema.c")
         if self._set.implies:
-            yield f"{self._stem}_implies.c", self._text("implies.c")
+            yield f"{self._stem}_implies.c", self._render_template("implies.c")
 
-    def _docs(self) -> Iterator[tuple[str, str]]:
-        yield f"{self._stem}.md", self._text("reference.md")
-        yield f"{self._stem}.html", self._text("reference.html")
-        yield f"{self._stem}.flags", self._text("flagfile.flags")
-        properties = _properties(self._views)
+    def _render_docs(self) -> Iterator[tuple[str, str]]:
+        yield f"{self._stem}.md", self._render_template("reference.md")
+        yield f"{self._stem}.html", self._render_template("reference.html")
+        yield f"{self._stem}.flags", self._render_template("flagfile.flags")
+        properties = _schema_properties(self._views)
         alike = {_either_dash(name): name for name in properties if "_" in name or "-" in name}
-        config = self._text("config.schema.json", properties=properties, alike=alike)
+        config = self._render_template("config.schema.json", properties=properties, alike=alike)
         yield f"{self._stem}.schema.json", config
 
-    def _names(self) -> dict[str, list[str]]:
+    def _names_by_type(self) -> dict[str, list[str]]:
         """Return the names of flags, aliases included, by their type in Python."""
         found: dict[str, list[str]] = {}
         for view in self._views:
@@ -138,14 +141,14 @@ class _Renderer:
             found.setdefault(python_type(each.type), []).append(each.name)
         return found
 
-    def _text(self, name: str, **more: Any) -> str:
+    def _render_template(self, name: str, **more: Any) -> str:
         try:
             text: str = self._environment.get_template(f"{name}.j2").render(**more)
         except Exception as error:  # a project's own template may raise anything
-            raise GenerateError(self._complaint(name, error)) from error
+            raise GenerateError(self._describe_error(name, error)) from error
         return text
 
-    def _complaint(self, name: str, error: Any) -> str:
+    def _describe_error(self, name: str, error: Any) -> str:
         place = getattr(error, "filename", None) or os.path.join(
             self._templates or "", f"{name}.j2"
         )
@@ -155,17 +158,16 @@ class _Renderer:
             if trace.tb_frame.f_code.co_filename.endswith(".j2"):
                 place, line = trace.tb_frame.f_code.co_filename, trace.tb_lineno
             trace = trace.tb_next
-        return (
-            f"{place}:{line or 1}:1: found {_why(error)}, expected a template that can be rendered"
-        )
+        found = _error_text(error)
+        return f"{place}:{line or 1}:1: found {found}, expected a template that can be rendered"
 
 
-def _why(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
     return " ".join(str(text).split())
 
 
-def _environment(templates: str | None) -> Any:
+def _make_environment(templates: str | None) -> Any:
     with importing_for_gen("rendering", "Jinja2"):
         import jinja2
     own = os.path.join(os.path.dirname(__file__), "templates")
@@ -222,7 +224,7 @@ def _check_templates(directory: str, own: str) -> None:
     problems.stop()
 
 
-def _categories(living: list[View]) -> list[tuple[str, list[View]]]:
+def _views_by_category(living: list[View]) -> list[tuple[str, list[View]]]:
     found: dict[str, list[View]] = {}
     for view in living:
         found.setdefault(view.flag.category, []).append(view)
@@ -242,7 +244,7 @@ def _either_dash(name: str) -> str:
     return "^" + re.sub("[-_]", "[-_]", name.replace(".", "[.]")) + "$"
 
 
-def _properties(all_views: list[View]) -> dict[str, Any]:
+def _schema_properties(all_views: list[View]) -> dict[str, Any]:
     """Return the JSON Schemas of the values in a configuration file."""
     properties: dict[str, Any] = {}
     for view in all_views:

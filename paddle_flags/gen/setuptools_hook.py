@@ -73,7 +73,7 @@ class _BuildExtension(build_ext):
         known = {each.name: each for each in self.extensions}
         for each in self.sets:
             if each.extension is not None:
-                _extend(each, known, str(self.build_temp))
+                _add_to_extension(each, known, str(self.build_temp))
         super().build_extensions()
 
 
@@ -118,16 +118,18 @@ def cmdclass(
 ) -> dict[str, Any]:
     """Return the `cmdclass` for setup(); `ext` and `py` are the project's own commands."""
     return {
-        "build_ext": type("build_ext", _with(_BuildExtension, ext, build_ext), {"sets": sets}),
-        "build_py": type("build_py", _with(_BuildPython, py, build_py), {"sets": sets}),
+        "build_ext": type(
+            "build_ext", _bases_with(_BuildExtension, ext, build_ext), {"sets": sets}
+        ),
+        "build_py": type("build_py", _bases_with(_BuildPython, py, build_py), {"sets": sets}),
     }
 
 
-def _with(ours: type, theirs: type, base: type) -> tuple[type, ...]:
+def _bases_with(ours: type, theirs: type, base: type) -> tuple[type, ...]:
     return (ours,) if theirs is base else (ours, theirs)
 
 
-def _extend(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
+def _add_to_extension(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
     extension = known.get(flags.extension or "")
     if extension is None:
         names = ", ".join(known) or "none"

@@ -78,7 +78,7 @@ _DIRECTIVE = re.compile(r"^%", re.MULTILINE)
 
 def read_tree(path: str) -> Mapping:
     """Read a file; raises GenerateError for the first error in it."""
-    text = _decode(path, _bytes(path))
+    text = _decode(path, _read_bytes(path))
     for pattern, what, expected in (
         (_BAD, "the character", "text; write such characters as \\u or \\x in double quotes"),
         (_TAB, "a tab at the beginning of a line:", "blanks"),
@@ -87,7 +87,7 @@ def read_tree(path: str) -> Mapping:
         match = pattern.search(text)
         if match:
             at = match.start(match.lastindex or 0)
-            _refuse(_place(path, text, at), f"{what} {shown(text[at])}", expected)
+            _refuse(_place_at(path, text, at), f"{what} {shown(text[at])}", expected)
     return _TreeReader(path, text).read()
 
 
@@ -98,12 +98,12 @@ def _refuse(place: Place | None, found: str, expected: str, what: str = "") -> N
     raise AssertionError  # stop() raises
 
 
-def _place(path: str, text: str, position: int) -> Place:
+def _place_at(path: str, text: str, position: int) -> Place:
     line = text.count("\n", 0, position)
     return Place(path, line + 1, position - text.rfind("\n", 0, position))
 
 
-def _bytes(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
@@ -124,7 +124,7 @@ def _decode(path: str, data: bytes) -> str:
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8-sig")
         byte = error.object[error.start]
-        _refuse(_place(path, before, len(before)), f"the byte 0x{byte:02x}", "UTF-8")
+        _refuse(_place_at(path, before, len(before)), f"the byte 0x{byte:02x}", "UTF-8")
 
 
 class _TreeReader:
@@ -140,13 +140,13 @@ class _TreeReader:
     def read(self) -> Mapping:
         node = None
         documents = 0
-        events = self._safely(pure=PURE)
+        events = self._iter_events(pure=PURE)
         for event in events:
             if isinstance(event, self._events.DocumentStartEvent):
                 documents += 1
                 if documents > 1:
-                    _refuse(self._at(event), "a second document", "one document in a file")
-                node = self._node(next(events), events, 1)
+                    _refuse(self._place_of(event), "a second document", "one document in a file")
+                node = self._read_node(next(events), events, 1)
         start = Place(self._path, 1, 1)
         if node is None or (isinstance(node, Scalar) and not node):
             _refuse(start, "an empty file", "a mapping with the keys of this file")
@@ -154,14 +154,14 @@ class _TreeReader:
             _refuse(node.place, shape_of(node), "a mapping with the keys of this file")
         return node
 
-    def _safely(self, *, pure: bool) -> Iterator[Any]:
+    def _iter_events(self, *, pure: bool) -> Iterator[Any]:
         library = self._yaml
         try:
             for event in library.YAML(typ="safe", pure=pure).parse(self._text):
                 text = getattr(event, "value", "")
                 if not text.isascii() and _SURROGATE.search(text):
                     _refuse(
-                        self._at(event),
+                        self._place_of(event),
                         "half of a surrogate pair such as \\ud800",
                         "a whole character",
                     )
@@ -170,23 +170,23 @@ class _TreeReader:
             raise
         except (library.error.YAMLError, ValueError) as error:
             if not pure:  # libyaml's messages differ
-                for _ in self._safely(pure=True):
+                for _ in self._iter_events(pure=True):
                     pass
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
             line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-            said = _reason(error)
+            said = _error_text(error)
             expected = "YAML 1.2"
             if "mapping values are not allowed" in said:
                 expected += ", one key on each line, and text with ': ' in quotes"
             found = f"text that isn't YAML ({said})"
             _refuse(Place(self._path, line, column), found, expected)
 
-    def _at(self, event: Any) -> Place:
+    def _place_of(self, event: Any) -> Place:
         mark = event.start_mark
         return Place(self._path, mark.line + 1, mark.column + 1)
 
-    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
-        place = self._at(event)
+    def _read_node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        place = self._place_of(event)
         if isinstance(event, self._events.AliasEvent):
             _refuse(place, f"the alias *{event.anchor}", "the value itself")
         if event.anchor:
@@ -198,23 +198,23 @@ class _TreeReader:
         if depth > DEEPEST:
             _refuse(place, f"more than {DEEPEST} levels", f"at most {DEEPEST}")
         if isinstance(event, self._events.SequenceStartEvent):
-            return Sequence(self._items(events, depth + 1), place)
-        return self._mapping(Mapping(place), events, depth + 1)
+            return Sequence(self._read_items(events, depth + 1), place)
+        return self._read_mapping(Mapping(place), events, depth + 1)
 
-    def _items(self, events: Iterator[Any], depth: int) -> Iterator[Node]:
+    def _read_items(self, events: Iterator[Any], depth: int) -> Iterator[Node]:
         for count, event in enumerate(events):
             if isinstance(event, self._events.SequenceEndEvent):
                 return
             if count == MOST_ITEMS:
                 found = f"a list of more than {MOST_ITEMS} items"
-                _refuse(self._at(event), found, f"at most {MOST_ITEMS}")
-            yield self._node(event, events, depth)
+                _refuse(self._place_of(event), found, f"at most {MOST_ITEMS}")
+            yield self._read_node(event, events, depth)
 
-    def _mapping(self, made: Mapping, events: Iterator[Any], depth: int) -> Mapping:
+    def _read_mapping(self, made: Mapping, events: Iterator[Any], depth: int) -> Mapping:
         for event in events:
             if isinstance(event, self._events.MappingEndEvent):
                 break
-            key = self._node(event, events, depth)
+            key = self._read_node(event, events, depth)
             if not isinstance(key, Scalar):
                 _refuse(key.place, f"{shape_of(key)} as a key", "a name")
             if key.plain and key == "<<":
@@ -225,14 +225,14 @@ class _TreeReader:
                 first = made.key_places[key]
                 again = f"the key {shown(str(key))} again"
                 _refuse(key.place, again, f"each key once; it is on line {first.line} already")
-            value = self._node(next(events), events, depth)
+            value = self._read_node(next(events), events, depth)
             if isinstance(value, Scalar) and value.plain and not value:
                 value.place = key.place  # readers disagree about the place of an empty node
             made.add(str(key), key.place, value)
         return made
 
 
-def _reason(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """Return the message of the YAML reader, on one line."""
     parts = [getattr(error, "context", None), getattr(error, "problem", None)]
     said = ", ".join(" ".join(str(part).split()) for part in parts if part)

@@ -37,7 +37,7 @@ def suffixes(unit: str) -> list[str]:
     return list(_SUFFIXES[unit])
 
 
-def quantity(text: str, unit: str) -> Fraction | None:
+def parse_quantity(text: str, unit: str) -> Fraction | None:
     """Return the number that "64MiB" or "1h30m" stands for, or None."""
     if len(text.encode()) > _LONGEST:
         return None
@@ -57,7 +57,7 @@ def quantity(text: str, unit: str) -> Fraction | None:
     return -total if text[0] == "-" else total
 
 
-def expected(kind: str, unit: str | None = None) -> str:
+def expected_text(kind: str, unit: str | None = None) -> str:
     """Return the values of a type, as messages describe them."""
     if kind in INTEGERS:
         low, high = INTEGERS[kind]
@@ -69,18 +69,18 @@ def expected(kind: str, unit: str | None = None) -> str:
 
 def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     """Return a value of a type; raises Unfit."""
-    value = counted(raw, kind, unit) if unit and type(raw) is str else raw
+    value = convert_quantity(raw, kind, unit) if unit and type(raw) is str else raw
     wanted = _PYTHON[MEMBERS[kind]]
     fits = isinstance(value, wanted) and isinstance(value, bool) == (kind == "bool")
     if fits and kind in FLOATING:
-        value = _double(value)
+        value = _to_double(value)
         fits = math.isfinite(value)
     if fits and kind in INTEGERS:
         low, high = INTEGERS[kind]
         fits = low <= value <= high
     if not fits or isinstance(raw, AmbiguousText):
         in_quotes = ", in quotes" if kind == "string" and not isinstance(raw, list) else ""
-        raise InvalidValueError(expected(kind, unit) + in_quotes + _unit_hint(raw, kind, unit))
+        raise InvalidValueError(expected_text(kind, unit) + in_quotes + _unit_hint(raw, kind, unit))
     made: Scalar = value
     return made
 
@@ -89,13 +89,13 @@ def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
     """Return a hint about `unit` for a quantity of a flag without one."""
     if unit is not None or type(raw) is not str or kind in ("bool", "string"):
         return ""
-    needed = next((each for each in _SUFFIXES if quantity(raw, each) is not None), None)
+    needed = next((each for each in _SUFFIXES if parse_quantity(raw, each) is not None), None)
     return f"; a quantity needs 'unit: {needed}'" if needed else ""
 
 
-def counted(text: str, kind: str, unit: str) -> Any:
+def convert_quantity(text: str, kind: str, unit: str) -> Any:
     """Return the number of a quantity; the text itself if it is none, or not a whole number."""
-    number = quantity(text, unit)
+    number = parse_quantity(text, unit)
     if number is None:
         return text
     if kind in FLOATING:
@@ -103,7 +103,7 @@ def counted(text: str, kind: str, unit: str) -> Any:
     return int(number) if number.denominator == 1 else text
 
 
-def _double(raw: float) -> float:
+def _to_double(raw: float) -> float:
     try:
         return float(raw)
     except OverflowError:

@@ -233,7 +233,7 @@ def c_string(text: str) -> str:
     return f'"{made}"'
 
 
-def views(flags: FlagSet) -> list[View]:
+def make_views(flags: FlagSet) -> list[View]:
     """Return the flags, then the retired ones."""
     made = {flag.name: View(flags.name, flag) for flag in flags.flags}
     for alias in flags.aliases:
@@ -242,7 +242,7 @@ def views(flags: FlagSet) -> list[View]:
         made[renamed.flag].old_names.append(renamed.name)
     for deprecated in flags.deprecated:
         view = made[deprecated.flag]
-        view.deprecated = _advice(deprecated.reason, deprecated.replacement)
+        view.deprecated = _advice_text(deprecated.reason, deprecated.replacement)
         view.deprecated_in = deprecated.version
     for implication in flags.implies:
         made[implication.flag].implies.append(implication)
@@ -250,16 +250,16 @@ def views(flags: FlagSet) -> list[View]:
         for change in version.changes:
             if change.flag in made:
                 made[change.flag].changes.append((version.version, change))
-    return [*made.values(), *(_retired(flags.name, each) for each in flags.retired)]
+    return [*made.values(), *(_retired_view(flags.name, each) for each in flags.retired)]
 
 
-def _advice(reason: str, replacement: str | None) -> str:
+def _advice_text(reason: str, replacement: str | None) -> str:
     return f"{reason}; use --{replacement}" if replacement else reason
 
 
-def _retired(set_name: str, each: Retired) -> View:
+def _retired_view(set_name: str, each: Retired) -> View:
     empty: Any = _PYTHON[MEMBERS[each.type]]()
-    why = _advice(each.reason, each.replacement)
+    why = _advice_text(each.reason, each.replacement)
     text = f"Retired in {each.version}: {why}"
     flag = Flag(each.name, each.type, None, empty, text, None, None, [], None, "", [], "", "")
     return View(set_name, flag, retired=why)
@@ -267,18 +267,18 @@ def _retired(set_name: str, each: Retired) -> View:
 
 def schema_hash(flags: FlagSet) -> str:
     """Return the hash of everything that programs depend on."""
-    data = [flags.version, _without_words(to_data(flags))]
+    data = [flags.version, _without_prose(to_data(flags))]
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _without_words(data: Any) -> Any:
+def _without_prose(data: Any) -> Any:
     if isinstance(data, dict):
-        return {k: _without_words(v) for k, v in data.items() if k not in _WORDS}
-    return [_without_words(each) for each in data] if isinstance(data, list) else data
+        return {k: _without_prose(v) for k, v in data.items() if k not in _WORDS}
+    return [_without_prose(each) for each in data] if isinstance(data, list) else data
 
 
-def split(all_views: list[View], size: int) -> list[list[View]]:
+def split_sources(all_views: list[View], size: int) -> list[list[View]]:
     """Return the flags of each source, about `size` in each.
 
     The names of flags decide where a source begins, so that adding a flag changes one source.

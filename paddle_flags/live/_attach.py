@@ -39,7 +39,7 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
     With `history`, each flag also has `history`, as `flags.get` has it. No flag is
     `settable`. A sensitive flag has no values here either.
     """
-    program = _program(pid)
+    program = _program_name(pid)
     document = read_memory(lambda: open_memory(pid), history=history)
     return {"attached": True, "pid": pid, "program": program, **document}
 
@@ -60,7 +60,7 @@ def read_memory(look_again: Callable[[], Memory], *, history: bool = False) -> d
             problem = AttachError("the process has more ELF files and notes than a sound one")
             continue
         if len(passes) > 1:
-            changed = _changed(*passes[-2:])
+            changed = _changed_names(*passes[-2:])
             if not changed:
                 break
     if len(passes) < 2:  # one alone doesn't show what is torn
@@ -79,12 +79,12 @@ def read_memory(look_again: Callable[[], Memory], *, history: bool = False) -> d
     }
 
 
-def _changed(last: Pass, now: Pass) -> set[str]:
+def _changed_names(last: Pass, now: Pass) -> set[str]:
     names = {*last.flags, *now.flags}
     return {name for name in names if last.flags.get(name) != now.flags.get(name)}
 
 
-def _program(pid: int) -> str:
+def _program_name(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
             return file.read(64).rstrip("\n")

@@ -61,12 +61,12 @@ class Pass:
         self._paths: dict[int, str] = {}
         self._startup_over = memory.read(index.startup_over, 1) != b"\0"
         try:
-            for node in self._nodes():
-                self._add(node)
+            for node in self._iter_nodes():
+                self._add_flag(node)
         except Exhausted:
             self.complete = False
 
-    def _add(self, node: bytes) -> None:
+    def _add_flag(self, node: bytes) -> None:
         reading = _Flag(self._memory, self._index, self, node)
         try:
             found = reading.read(history=self._history)
@@ -79,7 +79,7 @@ class Pass:
 
     # ---- Nodes ----
 
-    def _nodes(self) -> Iterator[bytes]:
+    def _iter_nodes(self) -> Iterator[bytes]:
         """Yield the nodes of defined flags: in their order, then those that it doesn't lead to."""
         index = self._index
         place = _pointer(self._memory, index.names)
@@ -92,13 +92,13 @@ class Pass:
         at = index.number("names.first_listed", names)
         while 0 < at <= count and not seen[at - 1]:
             seen[at - 1] = 1
-            yield from self._defined(nodes[at - 1])
+            yield from self._yield_if_defined(nodes[at - 1])
             at = index.number("flag.next_listed", nodes[at - 1])
         for i, node in enumerate(nodes):
             if not seen[i]:
-                yield from self._defined(node)
+                yield from self._yield_if_defined(node)
 
-    def _defined(self, node: bytes) -> Iterator[bytes]:
+    def _yield_if_defined(self, node: bytes) -> Iterator[bytes]:
         if self._index.bits("flag.defined", node) and self._index.number("flag.cells", node):
             yield node
 
@@ -155,8 +155,8 @@ class _Flag:
         """Return the flag as the live protocol has it; Unreadable if it isn't one."""
         index = self.index
         self.name = self._read_name()
-        self.cell = self._struct("cell", index.number("flag.cells", self.node))
-        self.definition = self._struct("def", index.number("cell.def", self.cell))
+        self.cell = self._read_struct("cell", index.number("flag.cells", self.node))
+        self.definition = self._read_struct("def", index.number("cell.def", self.cell))
         number = index.number("def.type", self.definition)
         if number not in index.types or number != index.number("flag.type", self.node):
             raise Unreadable
@@ -165,15 +165,15 @@ class _Flag:
         self.sensitive = bool(
             index.bits("flag.sensitive", self.node) or index.number(_SENSITIVE, self.definition)
         )
-        entries = list(self._entries())
+        entries = list(self._iter_entries())
         default = next((e for e in entries[:-1] if e.source == "default" and not e.replaced), None)
         optional = bool(index.number(_OPTIONAL, self.definition)) and not default
         found: dict[str, Any] = {"name": self.name, "type": self.type}
         if self.items:
             found["items"] = self.items
-        found["help"] = self._text(index.number("def.help", self.definition))
-        found.update(self._value(entries[0], optional=optional))
-        found.update(self._value(default or entries[-1], optional=optional, default=True))
+        found["help"] = self._read_text(index.number("def.help", self.definition))
+        found.update(self._value_document(entries[0], optional=optional))
+        found.update(self._value_document(default or entries[-1], optional=optional, default=True))
         found.update(_origin(entries[0]))
         found.update(self._bounds())
         found.update(self._attributes())
@@ -184,12 +184,14 @@ class _Flag:
             found["frozen"] = True
         found.update(settable=False, refusal="is read from outside")
         if history:
-            found["history"] = [self._past(entry, optional=optional) for entry in entries]
+            found["history"] = [
+                self._history_document(entry, optional=optional) for entry in entries
+            ]
         return found
 
     # ---- Parts ----
 
-    def _struct(self, name: str, address: int) -> bytes:
+    def _read_struct(self, name: str, address: int) -> bytes:
         return self.memory.read(address, self.index.sizes[name])
 
     def _read_name(self) -> str:
@@ -198,7 +200,7 @@ class _Flag:
             raise Unreadable
         return text
 
-    def _text(self, address: int) -> str:
+    def _read_text(self, address: int) -> str:
         """Return a text; "" for a null pointer."""
         if not address:
             return ""
@@ -207,33 +209,35 @@ class _Flag:
             self.run.cut.add(self.name)
         return text
 
-    def _chain(self, kind: str, address: int, link: str) -> Iterator[bytes]:
+    def _iter_chain(self, kind: str, address: int, link: str) -> Iterator[bytes]:
         """Yield the structs of a linked list."""
         seen: set[int] = set()
         while address:
             if address in seen or len(seen) == _CHAIN_MAX:
                 raise Unreadable
             seen.add(address)
-            data = self._struct(kind, address)
+            data = self._read_struct(kind, address)
             yield data
             address = self.index.number(link, data)
 
-    def _value(self, entry: Entry, *, optional: bool, default: bool = False) -> dict[str, Any]:
+    def _value_document(
+        self, entry: Entry, *, optional: bool, default: bool = False
+    ) -> dict[str, Any]:
         """Return the fields with a value; none for a sensitive flag."""
         key, text = ("default", "default_text") if default else ("value", "text")
         if entry.value is None:
             return {}
         if optional and entry.source == "default":
             return {key: None, text: None}
-        return {key: self._json(entry.value), text: text_of(entry.value)}
+        return {key: self._json_value(entry.value), text: text_of(entry.value)}
 
-    def _json(self, value: Scalar) -> Scalar | list[Scalar]:
+    def _json_value(self, value: Scalar) -> Scalar | list[Scalar]:
         if self.items and isinstance(value, str):
             return items_of(value, self.items)
         return json_of(value)
 
-    def _past(self, entry: Entry, *, optional: bool) -> dict[str, Any]:
-        found = self._value(entry, optional=optional)
+    def _history_document(self, entry: Entry, *, optional: bool) -> dict[str, Any]:
+        found = self._value_document(entry, optional=optional)
         return {**found, **_origin(entry), "replaced": entry.replaced}
 
     def _bounds(self) -> dict[str, Any]:
@@ -251,17 +255,17 @@ class _Flag:
         found: dict[str, Any] = {}
         for name, field in self.index.texts:
             address = self.index.number(field, self.definition)
-            text = self._text(address) if address else ""
+            text = self._read_text(address) if address else ""
             if text and not (self.sensitive and name == "choices"):
                 found[name] = text.split("|") if self.index.kinds[field] == NAMES else text
         return found
 
     def _definition_place(self) -> dict[str, Any]:
         index = self.index
-        module = self._text(index.number("def.module", self.definition))
+        module = self._read_text(index.number("def.module", self.definition))
         return {
             "module": module or self.run.path_of(index.bits("cell.module", self.cell)),
-            "file": self._text(index.number("def.file", self.definition)),
+            "file": self._read_text(index.number("def.file", self.definition)),
             "line": index.number("def.line", self.definition),
         }
 
@@ -275,32 +279,32 @@ class _Flag:
 
     # ---- Values ----
 
-    def _entries(self) -> Iterator[Entry]:
+    def _iter_entries(self) -> Iterator[Entry]:
         """Yield the current value, those that it hides, and the default."""
         index, node = self.index, self.node
-        assigned = self._assigned()
+        assigned = self._assigned_entry()
         if assigned:
             yield assigned
         extra = index.number("flag.extra", node)
-        data = self._struct("extra", extra) if extra else b""
+        data = self._read_struct("extra", extra) if extra else b""
         top = index.number("extra.overrides", data) if data else 0
-        for over in self._chain("overridden", top, "overridden.below"):
-            yield from self._listed(index.number("overridden.values", over))
+        for over in self._iter_chain("overridden", top, "overridden.below"):
+            yield from self._iter_listed_entries(index.number("overridden.values", over))
         if index.bits("flag.assigned", node):
-            value = self._value_in("extra.base", data) if top else self._current()
-            yield self._entry("flag", node, value)
-        yield from self._listed(index.number("flag.history", node))
-        place = self._text(index.number("def.file", self.definition))
+            value = self._read_value_field("extra.base", data) if top else self._current_value()
+            yield self._make_entry("flag", node, value)
+        yield from self._iter_listed_entries(index.number("flag.history", node))
+        place = self._read_text(index.number("def.file", self.definition))
         line = index.number("def.line", self.definition)
-        value = self._value_in("def.default_value", self.definition)
+        value = self._read_value_field("def.default_value", self.definition)
         yield Entry(value, "default", line, 0, place)
 
-    def _listed(self, address: int) -> Iterator[Entry]:
-        for data in self._chain("entry", address, "entry.next"):
-            entry = self._entry("entry", data, self._value_in("entry.value", data))
+    def _iter_listed_entries(self, address: int) -> Iterator[Entry]:
+        for data in self._iter_chain("entry", address, "entry.next"):
+            entry = self._make_entry("entry", data, self._read_value_field("entry.value", data))
             yield entry._replace(replaced=bool(self.index.number("entry.replaced", data)))
 
-    def _entry(self, kind: str, data: bytes, value: Scalar | None) -> Entry:
+    def _make_entry(self, kind: str, data: bytes, value: Scalar | None) -> Entry:
         index = self.index
         source = index.number(f"{kind}.source", data)
         return Entry(
@@ -308,54 +312,54 @@ class _Flag:
             index.sources.get(source, f"source {source}"),
             index.number(f"{kind}.line", data),
             index.number(f"{kind}.column", data),
-            self._text(index.number(f"{kind}.place", data)),
+            self._read_text(index.number(f"{kind}.place", data)),
         )
 
-    def _value_in(self, field: str, data: bytes) -> Scalar | None:
+    def _read_value_field(self, field: str, data: bytes) -> Scalar | None:
         """Return the value of a pd_value."""
         if self.index.kinds[field] != VALUE:
             raise Unreadable
         raw = self.index.raw(field, data)
         if self.type == "bool":
             raw = raw[:1]
-        return self._scalar(raw[:POINTER] if self.type == "string" else raw)
+        return self._decode_scalar(raw[:POINTER] if self.type == "string" else raw)
 
-    def _current(self) -> Scalar | None:
+    def _current_value(self) -> Scalar | None:
         """Return the value in the node."""
         fields = {"bool": "flag.truth", "string": "flag.text"}
         field = fields.get(self.type, "flag.number")
         size = self.index.types[self.index.number("def.type", self.definition)][1]
-        return self._scalar(self.index.raw(field, self.node)[:size])
+        return self._decode_scalar(self.index.raw(field, self.node)[:size])
 
-    def _scalar(self, raw: bytes) -> Scalar | None:
+    def _decode_scalar(self, raw: bytes) -> Scalar | None:
         if self.sensitive:
             return None
         if self.type == "double" and len(raw) != 8:  # a damaged index
             raise Unreadable
         value = decode(self.type, raw)
-        return self._text(int(value)) if self.type == "string" else value
+        return self._read_text(int(value)) if self.type == "string" else value
 
     # ---- Variables that the program assigns to ----
 
-    def _assigned(self) -> Entry | None:
+    def _assigned_entry(self) -> Entry | None:
         """Return the value of a variable that the program has assigned to since the last call."""
         index = self.index
         number = index.number("flag.type", self.node)
-        for cell in self._chain("cell", index.number("flag.cells", self.node), "cell.next"):
-            definition = self._struct("def", index.number("cell.def", cell))
+        for cell in self._iter_chain("cell", index.number("flag.cells", self.node), "cell.next"):
+            definition = self._read_struct("def", index.number("cell.def", cell))
             variable = index.number("def.cell", definition)
             if not index.number("def.assignable", definition) or not variable:
                 continue
             if index.number("def.access", definition):
                 self.run.unread.add(self.name)
             elif index.number("def.type", definition) == number and not self.sensitive:
-                value = self._scalar(self.memory.read(variable, index.types[number][1]))
-                if text_of(value or 0) != text_of(self._current() or 0):
+                value = self._decode_scalar(self.memory.read(variable, index.types[number][1]))
+                if text_of(value or 0) != text_of(self._current_value() or 0):
                     return Entry(value, "run time", 0, 0, self._place_of(cell, definition))
         return None
 
     def _place_of(self, cell: bytes, definition: bytes) -> str:
-        named = self._text(self.index.number("def.module", definition))
+        named = self._read_text(self.index.number("def.module", definition))
         if named and self.index.bits("cell.registered", cell):
             return named
         return self.run.path_of(self.index.bits("cell.module", cell))

@@ -51,14 +51,14 @@ class _Image(NamedTuple):
         )
 
 
-def _own_kind() -> bytes:
+def _own_elf_kind() -> bytes:
     """Return class, byte order and machine of the programs that we can read: those like ours."""
     with open("/proc/self/exe", "rb") as file:
         head = file.read(20)
     return head[4:6] + head[18:20]
 
 
-def _kind(head: bytes) -> str:
+def _elf_kind_text(head: bytes) -> str:
     order = "little" if head[5] == 1 else "big"
     number = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
     bits = {1: "32", 2: "64"}.get(head[4], "?")
@@ -69,9 +69,9 @@ def _is_file(region: Region) -> bool:
     return region.offset == 0 and region.access[:1] == "r" and region.path[:1] not in ("", "[")
 
 
-def _images(memory: Memory) -> Iterator[_Image]:
+def _iter_images(memory: Memory) -> Iterator[_Image]:
     """Yield the images; AttachError if the program is of another kind than ours."""
-    own = _own_kind()
+    own = _own_elf_kind()
     others: list[str] = []
     found = False
     for region in memory.regions:
@@ -79,7 +79,7 @@ def _images(memory: Memory) -> Iterator[_Image]:
         if len(head) < 64 or not head.startswith(_MAGIC):
             continue
         if head[4:6] + head[18:20] != own:
-            others.append(_kind(head))
+            others.append(_elf_kind_text(head))
             continue
         image = _read_image(memory, region, head)
         if image:
@@ -128,8 +128,8 @@ class _Copy(NamedTuple):
     """The index; 0: none."""
 
 
-def _copies(memory: Memory) -> Iterator[_Copy]:
-    for image in _images(memory):
+def _iter_copies(memory: Memory) -> Iterator[_Copy]:
+    for image in _iter_images(memory):
         for kind, _, address, size, align in image.segments:
             start = image.base + address
             if kind != _PT_NOTE or not image.contains(start, size, _READ):
@@ -202,7 +202,7 @@ _NEEDED = {
 _NEEDED_BITS = {"flag": "assigned defined frozen sensitive", "cell": "module registered"}
 
 
-def _lacks(needed: dict[str, str], known: Collection[str]) -> bool:
+def _has_missing_fields(needed: dict[str, str], known: Collection[str]) -> bool:
     return any(f"{name}.{each}" not in known for name in needed for each in needed[name].split())
 
 
@@ -243,9 +243,9 @@ class Index:
             self._add(name.rstrip(b"\0").decode("ascii", "replace"), *row)
         self._add_bits(memory, examples)
         self._check()
-        self.marks = self._attributes(MARK)
+        self.marks = self._attribute_fields(MARK)
         """The attributes that are true or false: the name of each, and its field."""
-        self.texts = self._attributes(TEXT, NAMES)
+        self.texts = self._attribute_fields(TEXT, NAMES)
         """Likewise those that are text."""
 
     def _add(self, name: str, kind: int, at: int, size: int) -> None:
@@ -278,11 +278,13 @@ class Index:
         for name, place in places.items():
             if place.stop > self.sizes.get(name.partition(".")[0], 0):
                 raise Unreadable
-        lacks = _lacks(_NEEDED, self._fields) or _lacks(_NEEDED_BITS, self._bits)
+        lacks = _has_missing_fields(_NEEDED, self._fields) or _has_missing_fields(
+            _NEEDED_BITS, self._bits
+        )
         if lacks or not 0 < self.constants.get("chunk.count", 0) <= 1 << 16:
             raise Unreadable
 
-    def _attributes(self, *kinds: int) -> list[tuple[str, str]]:
+    def _attribute_fields(self, *kinds: int) -> list[tuple[str, str]]:
         return [
             (name.partition(".")[2], name)
             for name, kind in self.kinds.items()
@@ -305,7 +307,7 @@ class Index:
 
 def find_index(memory: Memory) -> Index:
     """Return the index of the process; AttachError if there is none."""
-    copies = list(_copies(memory))
+    copies = list(_iter_copies(memory))
     if not copies:
         raise AttachError(
             "there is no registry of paddle_flags in the process: neither libpd_flags nor a static "
@@ -313,12 +315,12 @@ def find_index(memory: Memory) -> Index:
         )
     for copy in copies:
         if copy.abi == _ABI and copy.leads_to:
-            return _open(memory, copy)
+            return _open_index(memory, copy)
     hosts = [copy for copy in copies if copy.host]
     if not hosts:
         message = "the registry of the process isn't there yet: the process is just starting"
         raise AttachError(message)
-    version = _version(memory, hosts[0])
+    version = _version_of_copy(memory, hosts[0])
     message = (
         f"the registry of the process is paddle_flags {version}, which has no index for readers "
         "from outside; that came with 0.1.0"
@@ -331,15 +333,15 @@ def find_index(memory: Memory) -> Index:
     raise AttachError(message)
 
 
-def _version(memory: Memory, copy: _Copy) -> str:
+def _version_of_copy(memory: Memory, copy: _Copy) -> str:
     try:
         return memory.text(copy.version)[0][:64]
     except Unreadable:
         return "?"
 
 
-def _open(memory: Memory, copy: _Copy) -> Index:
+def _open_index(memory: Memory, copy: _Copy) -> Index:
     try:
-        return Index(memory, copy.leads_to, _version(memory, copy))
+        return Index(memory, copy.leads_to, _version_of_copy(memory, copy))
     except Unreadable:
         raise AttachError("the index of the registry in the process is damaged") from None

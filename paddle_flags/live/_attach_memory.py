@@ -81,10 +81,10 @@ class Memory:
             raise Exhausted
         page, at = divmod(address, PAGE)
         if at + size <= PAGE:
-            data = self._page(page)[at : at + size]
+            data = self._get_page(page)[at : at + size]
         else:
             count = (at + size - 1) // PAGE + 1
-            data = b"".join(self._page(page + i) for i in range(count))[at : at + size]
+            data = b"".join(self._get_page(page + i) for i in range(count))[at : at + size]
         if len(data) < size:
             raise Unreadable
         return data
@@ -112,7 +112,7 @@ class Memory:
         parts: list[bytes] = []
         length = 0
         while length < TEXT_MAX:
-            data = self._page(page)
+            data = self._get_page(page)
             end = data.find(b"\0", at)
             parts.append(data[at:] if end < 0 else data[at:end])
             length += len(parts[-1])
@@ -123,7 +123,7 @@ class Memory:
             page, at = page + 1, 0
         return b"".join(parts)[:TEXT_MAX].decode("utf-8", "surrogateescape"), True
 
-    def _page(self, page: int) -> bytes:
+    def _get_page(self, page: int) -> bytes:
         found = self._pages.get(page)
         return self._read_pages(page) if found is None else found
 
@@ -152,7 +152,7 @@ class _Part(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("size", ctypes.c_size_t))
 
 
-def _readv() -> Callable[..., int]:
+def _load_readv() -> Callable[..., int]:
     found = getattr(ctypes.CDLL(None, use_errno=True), "process_vm_readv", None)
     if not sys.platform.startswith("linux") or found is None:
         raise AttachError("reading another process needs process_vm_readv, which only Linux has")
@@ -162,9 +162,9 @@ def _readv() -> Callable[..., int]:
     return found  # type: ignore[no-any-return]
 
 
-def fetcher(pid: int) -> Callable[[int, int], bytes]:
+def make_fetcher(pid: int) -> Callable[[int, int], bytes]:
     """Return a function that reads the memory of a process, never more than 16 pages at once."""
-    call = _readv()
+    call = _load_readv()
 
     def fetch(address: int, size: int) -> bytes:
         buffer = ctypes.create_string_buffer(size)
@@ -184,7 +184,7 @@ def fetcher(pid: int) -> Callable[[int, int], bytes]:
 _MAP = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) \S+ \d+ *(.*)")
 
 
-def regions(pid: int) -> list[Region]:
+def read_regions(pid: int) -> list[Region]:
     """Return the memory of a process, from /proc/PID/maps."""
     try:
         with open(f"/proc/{pid}/maps", "rb") as file:
@@ -205,4 +205,4 @@ def regions(pid: int) -> list[Region]:
 
 def open_memory(pid: int) -> Memory:
     """Return the memory of a process as it is now."""
-    return Memory(regions(pid), fetcher(pid))
+    return Memory(read_regions(pid), make_fetcher(pid))

@@ -33,7 +33,7 @@ class Facts(NamedTuple):
 
 def refusal(pid: int, error: int) -> str:
     """Return what is wrong when reading a process failed with this errno."""
-    return explain(_gather(pid, error))
+    return explain(_gather_facts(pid, error))
 
 
 def explain(facts: Facts) -> str:
@@ -49,7 +49,7 @@ def explain(facts: Facts) -> str:
         return f"{who} can't be read: this kernel, or a sandbox around us, has no process_vm_readv"
     if facts.error not in (errno.EPERM, errno.EACCES):
         return f"{who} can't be read: {os.strerror(facts.error)}"
-    return f"{who} may not be read: {_why(facts)}"
+    return f"{who} may not be read: {_explain_denied(facts)}"
 
 
 _SUDO = "run this as root"
@@ -74,7 +74,7 @@ _CHILDREN = (
 _OTHERWISE = f"it has capabilities that we don't have, or a sandbox forbids it; {_SUDO}"
 
 
-def _why(facts: Facts) -> str:
+def _explain_denied(facts: Facts) -> str:
     foreign = facts.owner is not None and facts.owner != facts.user
     whose = f"it belongs to user {facts.owner}, and we are user {facts.user}; {_SUDO}"
     causes = (
@@ -92,9 +92,9 @@ def _why(facts: Facts) -> str:
 # ---- From /proc ----
 
 
-def _gather(pid: int, error: int) -> Facts:
-    status = _status(f"/proc/{pid}/status")
-    mine = _status("/proc/self/status")
+def _gather_facts(pid: int, error: int) -> Facts:
+    status = _read_status(f"/proc/{pid}/status")
+    mine = _read_status("/proc/self/status")
     owner = status.get("Uid", "").split()
     facts = Facts(pid, error, status.get("State", "")[:1], user=os.geteuid())
     try:
@@ -106,11 +106,11 @@ def _gather(pid: int, error: int) -> Facts:
         capable=bool(int(mine.get("CapEff", "0"), 16) >> _PTRACE & 1),
         # The files of a process that isn't dumpable belong to root.
         shielded=bool(owner[1:]) and shown == _ROOT != int(owner[1]),
-        yama=_number("/proc/sys/kernel/yama/ptrace_scope"),
+        yama=_read_number("/proc/sys/kernel/yama/ptrace_scope"),
     )
 
 
-def _status(path: str) -> dict[str, str]:
+def _read_status(path: str) -> dict[str, str]:
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             lines = file.read(65536).splitlines()
@@ -119,7 +119,7 @@ def _status(path: str) -> dict[str, str]:
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
-def _number(path: str) -> int | None:
+def _read_number(path: str) -> int | None:
     try:
         with open(path, encoding="ascii") as file:
             return int(file.read(16))

@@ -164,10 +164,10 @@ def _is_worth_retrying(error: LiveError) -> bool:
 
 def _argument_texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
     """Return the values as a command line has them."""
-    return {name: _text(name, value) for name, value in values.items()}
+    return {name: _argument_text(name, value) for name, value in values.items()}
 
 
-def _text(name: str, value: NewValue) -> str | None:
+def _argument_text(name: str, value: NewValue) -> str | None:
     if value is None:
         return None
     if isinstance(value, (bool, int, float, str, list, tuple)):

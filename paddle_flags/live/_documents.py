@@ -211,7 +211,7 @@ EVENTS: Mapping[str, Any] = {
 """The data of events by their kinds."""
 
 
-def check(document: Any, form: Any) -> Any:
+def check_document(document: Any, form: Any) -> Any:
     """Return a document if it has a form, one of the above; raise LiveError if not."""
     fault = find_invalid_field(document, form)
     if fault is None:

@@ -66,7 +66,7 @@ TITLES = {
 _MOST_ERRORS = 1000
 
 
-def refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
+def make_refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
     """Return the exception for a problem, of which `fields` has `detail`, `errors` and `current`.
 
     They may come from any program that listens there.
@@ -77,7 +77,7 @@ def refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
         status,
         kind,
         title,
-        _text(fields, "detail") or title,
+        _get_text(fields, "detail") or title,
         tuple(each for each in listed[:_MOST_ERRORS] if isinstance(each, dict))
         if isinstance(listed, list)
         else (),
@@ -85,21 +85,21 @@ def refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
     )
     error = LiveError(problem.detail)
     error.problem = problem
-    error._errors = tuple(_part(each, problem) for each in problem.errors)
+    error._errors = tuple(_make_part(each, problem) for each in problem.errors)
     if error.errors:
         error.status = error.errors[0].status
     return error
 
 
-def _part(fields: dict[str, Any], problem: Problem) -> LiveError:
-    name = _text(fields, "name")
-    part = LiveError(_text(fields, "detail") or f"{name}: {problem.title}")
+def _make_part(fields: dict[str, Any], problem: Problem) -> LiveError:
+    name = _get_text(fields, "name")
+    part = LiveError(_get_text(fields, "detail") or f"{name}: {problem.title}")
     part.problem = problem
     part.name = name or None
-    part.status = _text(fields, "code") or LiveError.status
+    part.status = _get_text(fields, "code") or LiveError.status
     return part
 
 
-def _text(fields: dict[str, Any], name: str) -> str:
+def _get_text(fields: dict[str, Any], name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else ""

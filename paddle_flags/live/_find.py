@@ -30,7 +30,7 @@ def address_of(target: int | str) -> str:
     if re.fullmatch(r"[0-9]{1,10}", text):
         return _socket_of(int(text))
     if is_url(text):
-        return _checked_url(text)
+        return _check_url(text)
     if not text or "\0" in text:
         message = f"{quote_value(text)}: expected a PID, the path of a socket, or a URL"
         raise FlagArgumentError(message)
@@ -42,7 +42,7 @@ def is_url(text: str) -> bool:
     return bool(re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text))
 
 
-def _checked_url(text: str) -> str:
+def _check_url(text: str) -> str:
     try:
         parts = urlsplit(text)
         is_whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
@@ -61,7 +61,7 @@ def _checked_url(text: str) -> str:
 # ---- Directories ----
 
 
-def folders(*, all_users: bool = False) -> list[str]:
+def socket_folders(*, all_users: bool = False) -> list[str]:
     """Return the directories in which processes of this user put their sockets.
 
     With `all_users`, root gets those of all users. A directory that somebody else could write to is
@@ -92,10 +92,10 @@ def _is_safe(folder: str, user: int) -> bool:
     return stat.S_ISDIR(about.st_mode) and not writable and (user in (0, about.st_uid))
 
 
-def sockets(*, all_users: bool = False) -> list[str]:
+def find_sockets(*, all_users: bool = False) -> list[str]:
     """Return the paths of all sockets in these directories, also those of dead processes."""
     found: list[str] = []
-    for folder in folders(all_users=all_users):
+    for folder in socket_folders(all_users=all_users):
         try:
             names = sorted(os.listdir(folder), key=lambda name: (len(name), name))
         except OSError:
@@ -115,7 +115,7 @@ def is_socket(path: str) -> bool:
 
 def _socket_of(pid: int) -> str:
     """Return the path of the socket of a process."""
-    places = folders(all_users=True)
+    places = socket_folders(all_users=True)
     for folder in places:
         path = os.path.join(folder, f"{pid}.sock")
         if is_socket(path):
@@ -151,13 +151,13 @@ def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = Non
     """Ask sockets, by default all of this user; those of dead processes are left out."""
     from concurrent.futures import ThreadPoolExecutor
 
-    asked = sockets(all_users=all_users) if paths is None else paths
+    asked = find_sockets(all_users=all_users) if paths is None else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(pool.map(_ask, asked))
+        answers = list(pool.map(_ask_process, asked))
     return [each for each in answers if each is not None]
 
 
-def _ask(path: str) -> Found | None:
+def _ask_process(path: str) -> Found | None:
     process: dict[str, Any] = {}
     problem = ""
     owner: int | None = None

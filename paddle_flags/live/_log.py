@@ -35,55 +35,57 @@ def message_of(event: Event) -> str:
     """Return an event as one line, in which no text of a client passes for another part."""
     kind = str(event.get("event"))
     heads = {"set": "change", "ended": "end of change", "fleet": "fleet change"}
-    head = heads.get(kind, _word(kind))
+    head = heads.get(kind, _word_text(kind))
     if event.get("change") is not None:
         head += f" {event['change']}"
     if event.get("undoes") is not None:
         head += f" of change {event['undoes']}"
-    return _line(head, event)
+    return _event_line(head, event)
 
 
 def log_exit(change: Event) -> None:
     """Warn of a temporary change that is on when the program ends."""
-    text = _line(f"the program ends and temporary change {change['change']} is on", change)
+    text = _event_line(f"the program ends and temporary change {change['change']} is on", change)
     logger.warning(text, extra={"paddle_flags": {**change, "event": "exit"}})
 
 
-def _line(head: str, event: Event) -> str:
+def _event_line(head: str, event: Event) -> str:
     flags = event.get("flags") or []
     is_over = event.get("event") == "ended"  # what it was is long ago
-    listed = [_word(each.get("name")) if is_over else _change_of(each) for each in flags[:_MOST]]
+    listed = [
+        _word_text(each.get("name")) if is_over else _change_text(each) for each in flags[:_MOST]
+    ]
     listed += [f"and {len(flags) - _MOST} more flags"] * (len(flags) > _MOST)
     parts = [f"{head}: {', '.join(listed)}" if listed else head]
     if event.get("who") is not None:
-        parts.append(f"by {_who(event['who'])}")
+        parts.append(f"by {_who_text(event['who'])}")
     if event.get("until"):
-        parts.append(f"until {_word(event['until'])}")
+        parts.append(f"until {_word_text(event['until'])}")
     if event.get("reason"):
         parts.append(f"reason {_quoted(event['reason'])}")
     if event.get("detail"):
-        parts.append(f"{_word(event.get('kind'))} {_quoted(event['detail'])}")
+        parts.append(f"{_word_text(event.get('kind'))} {_quoted(event['detail'])}")
     return "; ".join(parts)
 
 
-def _change_of(flag: Event) -> str:
-    name = _word(flag.get("name"))
+def _change_text(flag: Event) -> str:
+    name = _word_text(flag.get("name"))
     if "new" not in flag:
         return name
     old = f"from {_quoted(flag['old'])} " if "old" in flag else ""
     return f"{name} {old}to {_quoted(flag['new'])}"
 
 
-def _who(who: Event) -> str:
+def _who_text(who: Event) -> str:
     known = [f"{key} {who[key]}" for key in ("uid", "pid") if who.get(key) not in {None, -1}]
-    known += [_word(who["command"])] if who.get("command") else []
+    known += [_word_text(who["command"])] if who.get("command") else []
     behalf = who.get("on_behalf_of") or {}
-    parts = [_word(behalf[key]) for key in ("label", "host") if behalf.get(key)]
+    parts = [_word_text(behalf[key]) for key in ("label", "host") if behalf.get(key)]
     known += [f"on behalf of {' at '.join(parts)}"] if behalf else []
     return ", ".join(known) or "somebody unknown"
 
 
-def _word(text: object) -> str:
+def _word_text(text: object) -> str:
     """Return the text, in quotes if it isn't one word."""
     return str(text) if _WORD.fullmatch(str(text)) else _quoted(text)
 

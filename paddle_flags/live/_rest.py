@@ -14,8 +14,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
-from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
-from paddle_flags.live._errors import LiveConnectionError, LiveError, refusal
+from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check_document
+from paddle_flags.live._errors import LiveConnectionError, LiveError, make_refusal
 from paddle_flags.live._rpc import LONGEST, connection_error
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ _LONGEST_RETRY = 6  # digits: a quarter of an hour
 def page_of(url: str) -> str:
     """Return the URL of a gateway's page, which shows the process that `url` names, if any."""
     parts = urlsplit(url)
-    prefix, pid = _split(parts.path)
+    prefix, pid = _split_path(parts.path)
     return f"{parts.scheme}://{parts.netloc}{prefix}/" + (f"?pid={pid}" if pid else "")
 
 
-def _split(path: str) -> tuple[str, str | None]:
+def _split_path(path: str) -> tuple[str, str | None]:
     """Return the path of a gateway, and the PID of the process, if there is one."""
     found = re.fullmatch(r"(.*?)(?:/v1/processes)?/([0-9]{1,10})", path)
     return (found[1], found[2]) if found else (path, None)
@@ -59,7 +59,7 @@ class RestLink:
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._url = url
         self._parts = urlsplit(url)
-        self._prefix, self._pid = _split(self._parts.path)
+        self._prefix, self._pid = _split_path(self._parts.path)
         self._timeout = timeout
         self._tls = ssl.create_default_context() if self._parts.scheme == "https" else None
         self._headers = {"User-Agent": "paddle-flags", "Connection": "close"}
@@ -74,9 +74,9 @@ class RestLink:
         body = json.dumps(params, allow_nan=False) if verb == "POST" else None
 
         def work(send: Send) -> Any:
-            return _document(send(verb, self._process_path(send) + path, body))
+            return _read_document(send(verb, self._process_path(send) + path, body))
 
-        return check(self._run(work, self._timeout), ANSWERS[method])
+        return check_document(self._run_in_thread(work, self._timeout), ANSWERS[method])
 
     def events(self, since: str | None, alive: float) -> Iterator[Event]:
         """Yield the events of one connection, until it is lost.
@@ -87,16 +87,16 @@ class RestLink:
         def work(send: Send) -> http.client.HTTPResponse:
             answer = send("GET", f"{self._process_path(send)}/events", None, since or "")
             if answer.status != http.client.OK:
-                _document(answer)
+                _read_document(answer)
             return answer
 
-        with self._run(work, alive) as answer:
+        with self._run_in_thread(work, alive) as answer:
             try:
-                yield from _events(answer, since or "")
+                yield from _read_events(answer, since or "")
             except (OSError, http.client.HTTPException) as error:
                 raise self._connection_error(error) from error
 
-    def _run(self, work: Callable[[Send], Any], patience: float) -> Any:
+    def _run_in_thread(self, work: Callable[[Send], Any], patience: float) -> Any:
         """Return what is done with requests, whose connections may be silent for some seconds.
 
         It is done in a thread, which is left alone when the time is over, whether it looks up a
@@ -104,7 +104,7 @@ class RestLink:
         """
         opened: list[socket.socket] = []
         done: Future[Any] = Future()
-        connection = self._connection(patience)
+        connection = self._make_connection(patience)
 
         def send(
             verb: str, path: str, body: str | None = None, last: str = ""
@@ -140,7 +140,7 @@ class RestLink:
                     with suppress(OSError):  # not as TLS does, which would wait
                         socket.socket.shutdown(each, socket.SHUT_RDWR)
 
-    def _connection(self, patience: float) -> http.client.HTTPConnection:
+    def _make_connection(self, patience: float) -> http.client.HTTPConnection:
         host, port = self._parts.hostname or "", self._parts.port
         if self._tls is None:
             return http.client.HTTPConnection(host, port, timeout=patience)
@@ -163,7 +163,7 @@ class RestLink:
     def _list_processes(self, send: Send, processes: str) -> Any:
         """Return the list of its processes; where there is none, the URL is wrong."""
         try:
-            return _document(send("GET", processes))
+            return _read_document(send("GET", processes))
         except LiveError as error:
             if error.problem is None or error.problem.type != "unknown":
                 raise
@@ -184,7 +184,7 @@ class RestLink:
         return connection_error(self._url, error)
 
 
-def _document(answer: http.client.HTTPResponse) -> Any:
+def _read_document(answer: http.client.HTTPResponse) -> Any:
     """Return the document in an answer; raise LiveError for a problem."""
     with answer:
         kind = answer.getheader("Content-Type", "").partition(";")[0].strip()
@@ -199,10 +199,10 @@ def _document(answer: http.client.HTTPResponse) -> Any:
     if answer.status == http.client.OK:
         return document
     fields = document if isinstance(document, dict) else {}
-    raise refusal(answer.status, str(fields.get("type", "")).removeprefix(PROBLEM), fields)
+    raise make_refusal(answer.status, str(fields.get("type", "")).removeprefix(PROBLEM), fields)
 
 
-def _events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]:
+def _read_events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]:
     """Yield the server-sent events of an answer; return if the server said when to come back."""
     kind, data, retry = "", bytearray(), b""
     while line := answer.readline(LONGEST):
@@ -217,7 +217,7 @@ def _events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]:
         elif name == b"data":
             data += value
         elif data and not line.strip():
-            yield Event(kind, mark, check(_parse(data), EVENTS.get(kind, {})))
+            yield Event(kind, mark, check_document(_parse(data), EVENTS.get(kind, {})))
             kind, data = "", bytearray()
         if len(data) > LONGEST:
             text = f"an event is longer than {LONGEST} bytes"

@@ -18,8 +18,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags.errors import FlagUnsupportedError
-from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check
-from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, refusal
+from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check_document
+from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, make_refusal
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -116,7 +116,7 @@ class Connection:
         except OSError as error:
             raise connection_error(self._path, error) from error
         result = _result_of(_decode(self._read()), self._count)
-        return check(result, ANSWERS.get(method, {}))
+        return check_document(result, ANSWERS.get(method, {}))
 
     def answer(self, method: str, params: Params | bytes) -> Any:
         """Return the whole result of a single request, in one piece where it comes in pages.
@@ -223,19 +223,21 @@ def mark_of(document: Any) -> str:
 def _decode(line: bytes) -> dict[str, Any]:
     """Return the object in a line."""
     try:
-        message = json.loads(line.decode("utf-8"), parse_constant=_refuse, parse_float=_finite)
+        message = json.loads(
+            line.decode("utf-8"), parse_constant=_refuse_constant, parse_float=_parse_finite
+        )
     except (ValueError, RecursionError):
         _raise_malformed("it isn't JSON")
     return message if isinstance(message, dict) else _raise_malformed("it isn't an object")
 
 
-def _refuse(_: str) -> NoReturn:
+def _refuse_constant(_: str) -> NoReturn:
     raise ValueError
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
-    return number if math.isfinite(number) else _refuse(text)
+    return number if math.isfinite(number) else _refuse_constant(text)
 
 
 def _result_of(message: dict[str, Any], number: int) -> Any:
@@ -254,17 +256,17 @@ def _refusal_of(error: dict[str, Any]) -> LiveError:
     fields = data if isinstance(data, dict) else {}
     fields = {**fields, "detail": str(error.get("message") or "")}
     if code in _MALFORMED:
-        return refusal(400, "malformed", fields)
+        return make_refusal(400, "malformed", fields)
     kind = fields.get("kind")
     if isinstance(code, int) and 400 <= code <= 599 and kind in list(TITLES):
-        return refusal(code, kind, fields)
-    return refusal(500, "internal", fields)
+        return make_refusal(code, kind, fields)
+    return make_refusal(500, "internal", fields)
 
 
 def _event_of(message: dict[str, Any]) -> Event:
     """Return the event in a notification; of kind `alive`, it says only that."""
     kind = str(message.get("method")).removeprefix("events.")
-    params = check(message.get("params"), EVENTS.get(kind, {}))
+    params = check_document(message.get("params"), EVENTS.get(kind, {}))
     if not kind.isidentifier():  # it becomes a line of a stream
         _raise_malformed("it isn't an event")
     return Event(kind, "" if kind == "alive" else mark_of(params), params)

@@ -72,15 +72,15 @@ class _Change(ctypes.Structure):
     )
 
 
-def _call(name: str, *arguments: object) -> None:
+def _call_library(name: str, *arguments: object) -> None:
     """Call a function of the library that returns a status."""
     error = new_error()
     place = ctypes.c_void_p(int(ffi.cast("uintptr_t", error)))
-    check_status(getattr(_load(), name)(*arguments, place), error)
+    check_status(getattr(_load_library(), name)(*arguments, place), error)
 
 
 @cache
-def _load() -> ctypes.CDLL:
+def _load_library() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
@@ -105,7 +105,7 @@ class Server:
         self._handle = ctypes.c_void_p()
         self._closed = threading.Event()
         options.audit, options.context = new_text_callback(self._handle_event)
-        _call("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
+        _call_library("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
         _watch_children(self)
 
@@ -122,7 +122,7 @@ class Server:
         """The path of the socket; "" in a forked child that isn't served, and after `close`."""
         if not self._handle.value:
             return ""
-        return os.fsdecode(_load().pd_live_get_address(self._handle))
+        return os.fsdecode(_load_library().pd_live_get_address(self._handle))
 
     def close(self) -> None:
         """Close all connections and remove the socket; temporary changes still end on time.
@@ -133,7 +133,7 @@ class Server:
         if self in _servers:
             _servers.remove(self)
         if handle.value:
-            _load().pd_live_stop(handle)
+            _load_library().pd_live_stop(handle)
             self._closed.set()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -179,7 +179,7 @@ def serve(
     options = _Options(size=ctypes.sizeof(_Options), audit_fsync=bool(fsync))
     options.on_fork = ("close", "reopen").index(on_fork)
     options.address = None if address is None else _check_address(address)
-    options.program = _program()
+    options.program = _program_name()
     options.settable = _join_patterns(settable) or None
     listeners = _list_audits(audit)
     paths = [each for each in listeners if isinstance(each, (str, os.PathLike))]
@@ -214,7 +214,7 @@ def _check_address(address: str | os.PathLike[str]) -> bytes:
     )
 
 
-def _program() -> bytes | None:
+def _program_name() -> bytes | None:
     """Return the name of the program; None where the system knows it best."""
     place, name = os.path.split(sys.argv[0] if sys.argv else "")
     if name == "__main__.py":
@@ -251,12 +251,12 @@ def report_change(
         changed,
         len(flags),
     )
-    _call("pd_live_report", ctypes.byref(change))
+    _call_library("pd_live_report", ctypes.byref(change))
 
 
 def count_temporary() -> int:
     """Return how many temporary changes are on in this process."""
-    return int(_load().pd_live_count_temporary())
+    return int(_load_library().pd_live_count_temporary())
 
 
 def _watch_children(*servers: Server) -> None:

@@ -228,7 +228,7 @@ static __attribute__((noinline)) void nest(int depth, int calls, void (*check)(v
     return;
   }
   pd__operation_lock(&operations[depth]);
-  pd__hooks_prepare(&operations[depth]);
+  pd__hooks_prepare_call(&operations[depth]);
   pd__operation_unlock(&operations[depth]);
   pd__hooks_enter_call(&call, &operations[depth]);
   CHECK(operations[depth].listing->calling);
@@ -276,7 +276,7 @@ TEST(calls_that_were_left_by_longjmp_do_not_count) {
 TEST(a_call_belongs_to_the_thread_in_which_it_ends) {
   pd__hook_call call;
   pd__operation_lock(&one);
-  pd__hooks_prepare(&one);
+  pd__hooks_prepare_call(&one);
   pd__operation_unlock(&one);
   pd__hooks_enter_call(&call, &one);
   one.listing->thread++; /* it was another one's */

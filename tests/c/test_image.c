@@ -121,9 +121,10 @@ TEST(the_program_is_found_and_added_once) {
   pd_module *program = pd__module_find_or_add(&inside);
   CHECK(program && program->present && program->stays);
   CHECK(pd__module_find_or_add(&inside) == program &&
-        pd__module_register((uintptr_t)&inside) == program);
+        pd__module_add_registration((uintptr_t)&inside) == program);
   CHECK(program->registrations == 0 && !program->reference);
-  CHECK(!pd__module_find_or_add(NULL) && !pd__module_register(0) && !pd__module_register(16));
+  CHECK(!pd__module_find_or_add(NULL) && !pd__module_add_registration(0) &&
+        !pd__module_add_registration(16));
 }
 
 TEST(an_image_that_was_the_last_one_comes_again_above_all_others) {

@@ -204,14 +204,14 @@ TEST(the_pins_of_an_operation_that_its_process_lacks_are_not_counted) {
 
 TEST(the_last_registration_gives_the_reference_back) {
   pd_module *module = add_module("bare");
-  pd__module_unregister(&one, NULL);
-  pd__module_unregister(&one, module);
+  pd__module_remove_registration(&one, NULL);
+  pd__module_remove_registration(&one, module);
   CHECK(module->registrations == 0 && !one.closing);
   module->registrations = 2;
   module->reference = open_plugin("bare");
-  pd__module_unregister(&one, module);
+  pd__module_remove_registration(&one, module);
   CHECK(module->registrations == 1 && module->reference && !one.closing);
-  pd__module_unregister(&one, module);
+  pd__module_remove_registration(&one, module);
   CHECK(module->registrations == 0 && !module->reference && one.closing);
   close_plugin(module->handle);
   CHECK(is_loaded("bare"));
@@ -251,7 +251,7 @@ TEST(a_child_lists_the_operations_of_its_thread) {
   for (size_t i = 0; i < 3; i++) pd__operation_push(&many[i]);
   many[0].listing->thread++;
   many[1].listing->thread++;
-  pd__listings_in_child();
+  pd__listings_reset_in_child();
   CHECK(count_listings() == 1 && pd__listing_next(NULL) == many[2].listing);
   CHECK(many[0].listing->lost && many[1].listing->lost && !many[2].listing->lost);
   CHECK(pd__operation_is_lost(&many[0]) && !pd__operation_is_lost(&many[2]));

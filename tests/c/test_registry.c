@@ -60,7 +60,7 @@ TEST(a_node_is_kept_while_something_waits_for_its_name) {
 TEST(a_name_that_cannot_be_stored_is_not_found_any_more) {
   pd__platform_lock();
   pd_flag *node = pd__names_add("abandoned", 9);
-  pd__names_abandon(node);
+  pd__names_clear_name(node);
   CHECK(!pd__names_find("abandoned", 9) && !pd__names_find("", 0));
   CHECK(!pd__names_free_unused(node));
   CHECK(pd__names_add("abandoned", 9) != node);

@@ -38,7 +38,7 @@ def a_tick_does_not_wait(patch):
 
 
 def an_operator_does_not_wait_for_answers(patch):
-    patch.setattr(Operator, "_gather", lambda *_: "")
+    patch.setattr(Operator, "_wait_for_answers", lambda *_: "")
 
 
 def a_member_takes_half_of_a_batch(patch):

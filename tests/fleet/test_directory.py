@@ -20,7 +20,7 @@ from stores import living
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _directory
 from paddle_flags.fleet._directory import Ages, DirectoryStore
-from paddle_flags.fleet._open import open_store, split
+from paddle_flags.fleet._open import open_store, parse_url
 from paddle_flags.fleet._store import (
     REMEMBERED,
     CompactedError,
@@ -246,7 +246,7 @@ def test_a_jump_of_the_clock_removes_nothing_that_was_seen(store, root, monkeypa
     age(root, "a", 0)
     assert living(store) == {"a": b"x"}
     ahead = time.time() + 2 * REMEMBERED
-    monkeypatch.setattr(_directory, "clock", lambda _folder: ahead)
+    monkeypatch.setattr(_directory, "file_system_time", lambda _folder: ahead)
     store.announce("b", b"y", 60)
     age(root, "a", 0)
     assert living(store) == {"a": b"x", "b": b"y"}
@@ -329,7 +329,7 @@ class Sleeping(DirectoryStore):
 
 
 def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store, root):
-    sleeping = Sleeping(split(f"dir://{root}"), 5)
+    sleeping = Sleeping(parse_url(f"dir://{root}"), 5)
     for number in range(1, 9):
         store.append(number, b"x")
     sleeping.stale = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet._role import ProcessIdentity, identify_process, name_for, storable
+from paddle_flags.fleet._role import ProcessIdentity, identify_process, name_for, storable_name
 
 SERVERS = {"PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:80,10.0.0.2:80", "PADDLE_TRAINERS_NUM": "3"}
 
@@ -41,5 +41,5 @@ def test_names_are_made_of_role_and_rank():
     assert name_for("trainer", 3) == "trainer-3"
     assert name_for(None, 3) == "rank-3"
     assert name_for("a b", 0) == "a-b-0"
-    assert storable(".x/y") == "x-y"
-    assert storable("") == "x"
+    assert storable_name(".x/y") == "x-y"
+    assert storable_name("") == "x"

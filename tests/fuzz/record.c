@@ -351,7 +351,7 @@ static void check_image(fuzz_bytes *in) {
 static void check_file(fuzz_bytes *in) {
   size_t size = (size_t)(in->end - in->at);
   fuzz_write(file, in->at, size);
-  const char *complaint = pd__posix_find_fault(file, size);
+  const char *complaint = pd__posix_find_library_fault(file, size);
   REQUIRE(complaint || size >= sizeof(ElfW(Ehdr)));
 }
 

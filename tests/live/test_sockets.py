@@ -303,7 +303,7 @@ def test_root_may_connect_to_the_socket_of_a_user(tmp_path):
             folder.chmod(folder.stat().st_mode | 0o011)
     text = f"""
 from paddle_flags.live import _serve
-_serve._load()  # while it can be read
+_serve._load_library()  # while it can be read
 os.setgroups([])
 os.setgid(4321)
 os.setuid(4321)

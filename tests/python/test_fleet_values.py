@@ -7,7 +7,12 @@ import json
 import pytest
 
 import paddle_flags as pf
-from paddle_flags._input.fleet_values import FleetValue, apply_values, check_values, why_not
+from paddle_flags._input.fleet_values import (
+    FleetValue,
+    apply_values,
+    check_values,
+    why_unchangeable,
+)
 
 LATE = "can be set at startup only, and the command line has been parsed"
 URL = "dir:///mnt/job42"
@@ -161,7 +166,7 @@ def test_only_runtime_flags_change_in_a_running_process(name):
     pf.define(f"{name}_gone", 1, retired="never read")
     pf.define(f"{name}_frozen", 1, runtime=True).freeze()
     ends = ("open", "closed", "startup", "fixed", "gone", "frozen", "undefined")
-    assert [why_not(f"{name}_{end}") for end in ends] == [
+    assert [why_unchangeable(f"{name}_{end}") for end in ends] == [
         None,
         "needs a restart",
         "needs a restart",

@@ -138,19 +138,19 @@ def test_public_functions_show_signature_and_help(name):
 
 
 def test_only_public_makes_public_functions():
-    kind = type(_fast.public(lambda: 1))
+    kind = type(_fast.hide_frames(lambda: 1))
     with pytest.raises(TypeError, match="cannot create instances"):
         kind()
     with pytest.raises(TypeError, match="expected a function"):
-        _fast.public(1)
+        _fast.hide_frames(1)
     with pytest.raises(AttributeError):
-        _ = _fast.public(len).nothing
+        _ = _fast.hide_frames(len).nothing
 
 
 def test_a_public_function_goes_with_its_cycle():
     def function() -> None: ...
 
-    made = _fast.public(function)
+    made = _fast.hide_frames(function)
     made.itself = made
     gone = weakref.ref(made)
     del function, made

@@ -24,8 +24,8 @@ from paddle_flags.live._attach_memory import (
     Memory,
     Region,
     Unreadable,
-    fetcher,
-    regions,
+    make_fetcher,
+    read_regions,
 )
 from paddle_flags.live._attach_values import decode
 
@@ -77,8 +77,8 @@ class Image:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Image:
     """The memory of a process with flags of all kinds."""
     with reporting(build_report(tmp_path_factory.mktemp("hostile"))) as running:
-        fetch = fetcher(running.pid)
-        image = Image(regions(running.pid), {})
+        fetch = make_fetcher(running.pid)
+        image = Image(read_regions(running.pid), {})
 
         def record(address: int, size: int) -> bytes:
             for page in range(address // PAGE, (address + size - 1) // PAGE + 1):

@@ -54,7 +54,7 @@ def see():
 
 needs = [add, clear, ctypes.pythonapi.PyContextVar_Get, ctypes.pythonapi.PyContextVar_Set]
 addresses = [ctypes.cast(function, ctypes.c_void_p).value for function in needs]
-assert _fast.scopes_follow(contextvars.ContextVar("scopes"), tell, *addresses)
+assert _fast.scopes_follow_contexts(contextvars.ContextVar("scopes"), tell, *addresses)
 first, second = contextvars.copy_context(), contextvars.copy_context()
 """
 KEEPS = """

@@ -47,7 +47,7 @@ static pd_status check_cell(pd__definition_batch *batch, pd__cell *cell,
 
 /* ---- Checking a batch ---- */
 
-static bool has_texts(const pd_flag_def *def) {
+static bool has_outliving_texts(const pd_flag_def *def) {
   return def->aliases || def->old_names || def->type == PD_TYPE_string;
 }
 
@@ -85,7 +85,7 @@ static bool check_cells_of_kind(pd__definition_batch *batch, pd__cell *cells, si
     }
     const pd_flag_def *def = cells[i].def;
     batch->imports |= def->kind == PD_KIND_IMPORT;
-    batch->texts |= has_texts(def);
+    batch->texts |= has_outliving_texts(def);
     if (def->kind != kind || check_cell(batch, &cells[i], &names[i % AHEAD]) == PD_OK) continue;
     pd__report_add(report, &batch->err);
     accepted = false;

@@ -188,7 +188,7 @@ static pd_status check_bool_pair(pd__definition_batch *batch, const char *name, 
 }
 
 /* Fails if the negation of the bool, --nox or --no_x, is already the name of a flag. */
-static pd_status check_negations(pd__definition_batch *batch, const pd__naming *of) {
+static pd_status check_negations_free(pd__definition_batch *batch, const pd__naming *of) {
   char text[PD_NAME_MAX + 4];
   pd_status status = PD_OK;
   for (size_t skip = 3; status == PD_OK && skip > 1; skip--) {
@@ -200,7 +200,7 @@ static pd_status check_negations(pd__definition_batch *batch, const pd__naming *
 }
 
 /* Fails if the name, which begins with "no", is the negation of a bool that exists. */
-static pd_status check_negated(pd__definition_batch *batch, const pd__naming *of) {
+static pd_status check_not_negation(pd__definition_batch *batch, const pd__naming *of) {
   size_t most = of->name[2] == '-' || of->name[2] == '_' ? 3 : 2;
   pd_status status = PD_OK;
   for (size_t skip = 2; status == PD_OK && skip < of->length && skip <= most; skip++) {
@@ -232,8 +232,8 @@ pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
                              const pd_flag *node) {
   pd_status status = PD_OK;
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
-  if (batch->cell->def->type == PD_TYPE_bool) status = check_negations(batch, of);
-  if (status == PD_OK && negates) status = check_negated(batch, of);
+  if (batch->cell->def->type == PD_TYPE_bool) status = check_negations_free(batch, of);
+  if (status == PD_OK && negates) status = check_not_negation(batch, of);
   return status == PD_OK && pd__flag_cells(node) ? check_imports(batch, node) : status;
 }
 

@@ -58,7 +58,7 @@ pd__draft *pd__draft_of_flag(pd__stage *stage, const pd_flag *node);
 
 /* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an
  * import. */
-pd_flag *pd__stage_node(const pd__stage *stage, const pd__cell *cell);
+pd_flag *pd__stage_defined_node(const pd__stage *stage, const pd__cell *cell);
 
 typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
 

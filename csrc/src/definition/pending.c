@@ -64,12 +64,12 @@ static pd__pending *unlink_pending(pd__pending **at) {
 
 /* Wipes the value, which may be a secret. */
 static void free_pending(pd__pending *pending) {
-  pd__names_detach(pending->node, pending->name);
+  pd__names_detach_text(pending->node, pending->name);
   pd__wipe_memory(pending, pending->size);
   free(pending);
 }
 
-void pd__pending_drop(pd__pending *pending) {
+void pd__pending_discard(pd__pending *pending) {
   pd__name_release(pending->node);
   free_pending(pending);
 }
@@ -110,8 +110,8 @@ static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__p
   }
 }
 
-void pd__pending_forget(pd_source source) {
-  if (source == PD_SOURCE_FLEET || source == PD_SOURCE_DEFAULT) pd__refusals_forget();
+void pd__pending_drop_of_source(pd_source source) {
+  if (source == PD_SOURCE_FLEET || source == PD_SOURCE_DEFAULT) pd__refusals_forget_dropped();
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
     if (!pd__flag_def(node)) pd__history_drop(node, PD__SOURCE_BIT(source));
@@ -119,7 +119,7 @@ void pd__pending_forget(pd_source source) {
     while (list) {
       pd__pending *gone = list;
       list = gone->following;
-      pd__pending_drop(gone);
+      pd__pending_discard(gone);
     }
   }
 }
@@ -176,7 +176,7 @@ static bool list_pending_value(pd__arena *arena, pd__waiting **at, pd__pending *
 }
 
 /* Returns true if the second of two uses adds to the list. */
-static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
+static bool can_join_pending(const pd__pending *first, const pd__pending *second) {
   bool both = second && first->text && second->text && !first->literal && !second->literal;
   return both && pd__origin_is_continued(&first->origin, &second->origin);
 }
@@ -185,7 +185,7 @@ static bool is_joined_use(const pd__pending *first, const pd__pending *second) {
 static void join_continued_uses(pd__arena *arena, pd__waiting *list) {
   size_t room = 0;
   for (; list && list->next; list = list->next) {
-    list->continues = is_joined_use(list->pending, list->next->pending);
+    list->continues = can_join_pending(list->pending, list->next->pending);
     if (!list->continues) room = 0;
     if (list->continues) {
       list->next->text = pd__lists_join(arena, list->text, list->next->text, &room);
@@ -194,14 +194,14 @@ static void join_continued_uses(pd__arena *arena, pd__waiting *list) {
 }
 
 /* Each use without a value adds one to what the one before it, in the same place, has made. */
-static void count_uses(pd__arena *arena, const pd_flag_def *def, pd__waiting *list) {
+static void fill_counted_values(pd__arena *arena, const pd_flag_def *def, pd__waiting *list) {
   char number[PD__NUMBER_SIZE];
   const pd__pending *before = NULL;
   pd_value value = def->default_value;
   for (; list; before = list->pending, list = list->next) {
     bool continues = before && pd__origin_is_continued(&before->origin, &list->pending->origin);
     if (!continues) value = def->default_value;
-    if (!list->text && pd__value_write_more(def, value, 1, number)) {
+    if (!list->text && pd__value_write_incremented(def, value, 1, number)) {
       list->text = pd__arena_copy_text(arena, number, strlen(number));
     }
     if (list->text) (void)pd__value_parse((pd_type)def->type, list->text, &value);
@@ -219,7 +219,7 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
     }
   }
   if (def->multi) join_continued_uses(&operation->arena, list);
-  if (def->count) count_uses(&operation->arena, def, list);
+  if (def->count) fill_counted_values(&operation->arena, def, list);
   return list;
 }
 
@@ -268,8 +268,8 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
 
 /* A value of the fleet that doesn't suit is no error. A fleet publishes its values, so it gives no
  * secrets. */
-static void apply_pending_from(pd__operation *operation, pd_flag *flag, const pd__pending *given,
-                               pd__report *report) {
+static void apply_or_refuse_pending(pd__operation *operation, pd_flag *flag,
+                                    const pd__pending *given, pd__report *report) {
   pd_error why;
   pd__report own = {.first = &why};
   pd__refusals refused = {.first = NULL};
@@ -291,7 +291,7 @@ static void requeue_pending(pd__pending *given, bool joined) {
   pd__pending *copy = joined ? NULL : given;
   if (joined) {
     pd__pending_prepare(given, &copy, NULL);
-    pd__pending_drop(given);
+    pd__pending_discard(given);
   }
   if (copy) pd__pending_store(copy);
 }
@@ -304,17 +304,17 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
     pd__pending *given = list;
     list = given->following;
     bool joined = room > 0;
-    if (grows && is_joined_use(given, list)) {
+    if (grows && can_join_pending(given, list)) {
       char *text = pd__lists_join(&operation->arena, given->text, list->text, &room);
       if (!text) pd__report_fail_memory(report);
       if (text) list->text = text;
-      pd__pending_drop(given);
+      pd__pending_discard(given);
       continue;
     }
     room = 0;
     if (pd__flag_def(flag) && !pd__flag_has_deferred_validator(flag)) {
-      apply_pending_from(operation, flag, given, report);
-      pd__pending_drop(given);
+      apply_or_refuse_pending(operation, flag, given, report);
+      pd__pending_discard(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
       requeue_pending(given, joined);
       kept = true;

@@ -29,7 +29,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
 
 /* Adds the value to those of its name, or frees it. Neither can fail. */
 void pd__pending_store(pd__pending *pending);
-void pd__pending_drop(pd__pending *pending);
+void pd__pending_discard(pd__pending *pending);
 
 /* Returns true if there are pending values. */
 bool pd__has_pending(void);
@@ -64,6 +64,6 @@ const pd__pending *pd__pending_next(const pd__pending *previous);
 
 /* Drops the pending values of `source` (all of them for the default), and the values of that source
  * that undefined flags keep. */
-void pd__pending_forget(pd_source source);
+void pd__pending_drop_of_source(pd_source source);
 
 #endif /* PD__PENDING_H */

@@ -22,7 +22,7 @@ void pd__stage_drop(pd__stage *stage) {
 bool pd__stage_defines(const pd_flag *node) {
   if (!planned || !pd__name_is_visited(node, planned->visit_mark)) return false;
   for (size_t i = 0; i < planned->count; i++) {
-    if (pd__stage_node(planned, &planned->cells[i]) == node) return true;
+    if (pd__stage_defined_node(planned, &planned->cells[i]) == node) return true;
   }
   return false;
 }
@@ -112,7 +112,8 @@ static void plan_former_value(pd__stage *stage, pd__draft *draft) {
 }
 
 /* A fleet publishes its values, so it gives no secrets. */
-static bool is_ignored(const pd__stage *stage, const pd__draft *draft, const pd_origin *given) {
+static bool is_value_ignored(const pd__stage *stage, const pd__draft *draft,
+                             const pd_origin *given) {
   bool secret = pd__flag_is_sensitive(draft->flag) && given->source == PD_SOURCE_FLEET;
   return secret || pd__refusals_has(&stage->plan->refused, given) ||
          pd__refusals_has_dropped(given);
@@ -121,7 +122,7 @@ static bool is_ignored(const pd__stage *stage, const pd__draft *draft, const pd_
 static void plan_pending_value(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
   const pd__pending *given = value->pending;
   const char *text = value->text;
-  if (is_ignored(stage, draft, &given->origin) || value->continues) return;
+  if (is_value_ignored(stage, draft, &given->origin) || value->continues) return;
   if (!text && draft->cell.def->type == PD_TYPE_bool) text = value->negated ? "false" : "true";
   if (!text) {
     report_missing(stage, draft, given);
@@ -158,9 +159,9 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 /* ---- All values ---- */
 
 /* Makes the draft of a flag that values wait for. */
-static void find_draft_values(pd__stage *stage, const pd__cell *cell) {
+static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
-  pd_flag *node = pd__stage_node(stage, cell);
+  pd_flag *node = pd__stage_defined_node(stage, cell);
   pd__environment_value late = {.node = NULL};
   pd_error err;
   if (!node) return;
@@ -218,7 +219,7 @@ static void run_plan_rounds(pd__stage *stage) {
   do {
     refused = plan->refused.count;
     begin_plan_round(stage);
-    for (size_t i = 0; i < stage->count; i++) find_draft_values(stage, &stage->cells[i]);
+    for (size_t i = 0; i < stage->count; i++) draft_if_values_wait(stage, &stage->cells[i]);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_former_value(stage, each);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   } while (plan->refused.count > refused);
@@ -236,7 +237,7 @@ bool pd__stage_plan(pd__stage *stage) {
   return !plan->questions && !plan->conversions;
 }
 
-pd_value pd__stage_value(const pd__stage *stage) {
+pd_value pd__stage_current_value(const pd__stage *stage) {
   const pd__known *known = stage->plan ? stage->plan->known[0] : NULL;
   return known && known->draft ? known->draft->current_entry.value
                                : stage->cells->def->default_value;
@@ -244,7 +245,7 @@ pd_value pd__stage_value(const pd__stage *stage) {
 
 /* ---- Asking ---- */
 
-bool pd__stage_ask(pd__stage *stage, pd__report *report) {
+bool pd__stage_ask_hooks(pd__stage *stage, pd__report *report) {
   pd__operation *operation = stage->operation;
   pd_error err;
   pd__stage_release(stage);
@@ -296,10 +297,10 @@ static void finish_draft(const pd__draft *draft) {
   const pd__environment_value *late = &draft->environment;
   const pd_flag_def *def = draft->cell.def;
   if (draft->warns && (def->retired || def->deprecated)) {
-    pd__warn_of_flag(draft->node, &draft->warned_origin);
+    pd__warn_of_deprecated_flag(draft->node, &draft->warned_origin);
   }
   if (draft->environment_accepted && late->node != draft->node) {
-    pd__warn_of_name(late->node, draft->node);
+    pd__warn_of_deprecated_name(late->node, draft->node);
   }
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
     pd__refusals_drop_pending(&each->pending->origin);

@@ -56,7 +56,7 @@ static uintptr_t get_used_address(const pd_flag_def *def, size_t i) {
 }
 
 static void release_modules(pd__operation *operation, pd_module *const modules[USED]) {
-  for (size_t i = 0; i < USED; i++) pd__module_unregister(operation, modules[i]);
+  for (size_t i = 0; i < USED; i++) pd__module_remove_registration(operation, modules[i]);
 }
 
 /* Returns true if the flag already has a cell for the variable, or needs none. */
@@ -123,7 +123,7 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
     }
     if (!pd__stage_check(stage, refused)) return false;
     if (!pd__stage_plan(stage)) {
-      if (!pd__stage_ask(stage, refused)) return false;
+      if (!pd__stage_ask_hooks(stage, refused)) return false;
       continue;
     }
     if (store_definition_texts(made, comes_once)) return true;
@@ -165,7 +165,7 @@ static void publish_registration(pd__stage *stage, registration *at, registered_
     if (hook) pd__hook_remove(hook);
   }
   if (stage->replaced) {
-    pd__cell *gone = pd__define_remove_old(stage->replaced, stage->cells->def);
+    pd__cell *gone = pd__flag_remove_definition(stage->replaced, stage->cells->def);
     while (gone) {
       registered_flag *one = (registered_flag *)gone;
       gone = gone->next;
@@ -216,15 +216,15 @@ static pd_status replace_flag(pd__operation *operation, registration *at, pd_err
   return status;
 }
 
-static pd_status begin_registration(registration *at, const pd_flag_def *def, pd_flag **out,
-                                    pd_error *err) {
+static pd_status run_registration(registration *at, const pd_flag_def *def, pd_flag **out,
+                                  pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_status status = pd__def_convert(def, &at->def, err);
   if (status == PD_OK) status = pd__def_check(&at->def, true, err);
   if (status != PD_OK) return status;
   at->modules_stay = true;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    at->modules[i] = pd__module_register(get_used_address(&at->def, i));
+    at->modules[i] = pd__module_add_registration(get_used_address(&at->def, i));
     at->modules_stay &= !at->modules[i] || pd__module_is_never_unloaded(at->modules[i]);
   }
   PD__LOCKED_OPERATION(operation);
@@ -236,14 +236,14 @@ static pd_status begin_registration(registration *at, const pd_flag_def *def, pd
 
 pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   registration at = {.replaces = false};
-  return begin_registration(&at, def, out, err);
+  return run_registration(&at, def, out, err);
 }
 
 pd_status pd_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out,
                           pd_error *err) {
   registration at = {.replaces = true, .hooks = hooks, .count = count};
   if (count > 0 && !hooks) return pd__fail_null(err, "hooks");
-  return begin_registration(&at, def, out, err);
+  return run_registration(&at, def, out, err);
 }
 
 /* ---- Leaving ---- */

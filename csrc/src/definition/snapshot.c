@@ -48,7 +48,7 @@ static void drop_pending_list(pd__pending *list) {
   while (list) {
     pd__pending *gone = list;
     list = gone->following;
-    pd__pending_drop(gone);
+    pd__pending_discard(gone);
   }
 }
 
@@ -134,8 +134,8 @@ static pd_status prepare_restore(restore_run *run, pd_error *err) {
 /* ---- Then everything that takes effect ---- */
 
 static void restore_pending(pd__pending *list) {
-  pd__refusals_forget();
-  if (pd__has_pending()) pd__pending_forget(PD_SOURCE_DEFAULT);
+  pd__refusals_forget_dropped();
+  if (pd__has_pending()) pd__pending_drop_of_source(PD_SOURCE_DEFAULT);
   while (list) {
     pd__pending *next = list->following;
     pd__pending_store(list);

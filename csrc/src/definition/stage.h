@@ -2,13 +2,13 @@
  * wait for them are read, converted and validated, while only the call that makes them sees them.
  * Then all of them are published without releasing the lock, or none is.
  *
- * The call goes through these steps, and starts again after pd__stage_ask, since anything may have
- * changed while the lock was released; the answers are kept:
+ * The call goes through these steps, and starts again after pd__stage_ask_hooks, since anything may
+ * have changed while the lock was released; the answers are kept:
  *
  *   pd__stage_check    reserves the names; a conflict ends the call
  *   pd__stage_plan     decides which values the flags get, by the answers so far
- *   pd__stage_ask      only if an answer is missing: gives the names back, releases the lock, asks
- *   pd__stage_publish  otherwise: defines the flags with these values; can't fail
+ *   pd__stage_ask_hooks      only if an answer is missing: gives the names back, releases the lock,
+ * asks pd__stage_publish  otherwise: defines the flags with these values; can't fail
  *
  * This header may use base, value, registry and definition. The caller holds the lock. */
 #ifndef PD__STAGE_H
@@ -51,7 +51,7 @@ void pd__stage_release(pd__stage *stage);
 
 /* Asks what the plan lacks. Releases the names and, meanwhile, the lock. Reports an error, and
  * returns false, if calls are nested too deeply to ask anybody. */
-bool pd__stage_ask(pd__stage *stage, pd__report *report);
+bool pd__stage_ask_hooks(pd__stage *stage, pd__report *report);
 
 /* Defines the flags, which can't fail: the registry uses the cells until pd__undefine_cells.
  * Reports the values that were rejected. Doesn't release the lock. */
@@ -59,7 +59,7 @@ void pd__stage_publish(pd__stage *stage, pd__report *waiting);
 
 /* Returns the value that the flag of the first cell will have; its default if it gets none. Call it
  * after pd__stage_plan. */
-pd_value pd__stage_value(const pd__stage *stage);
+pd_value pd__stage_current_value(const pd__stage *stage);
 
 /* Returns whether a definition of the stage that is being planned defines the flag `node`. */
 bool pd__stage_defines(const pd_flag *node);

@@ -146,7 +146,7 @@ static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
   return PD_OK;
 }
 
-static pd_status check_access(const pd_flag_def *def, pd_error *err) {
+static pd_status check_access_functions(const pd_flag_def *def, pd_error *err) {
   const pd_cell_access *access = def->access;
   bool text = def->type == PD_TYPE_string;
   size_t size = text ? offsetof(pd_cell_access, load) : sizeof *access;
@@ -178,7 +178,7 @@ static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
 }
 
 /* Checks the marks that say how the flag may be used. */
-static pd_status check_use(const pd_flag_def *def, pd_error *err) {
+static pd_status check_use_attributes(const pd_flag_def *def, pd_error *err) {
   const char *why = NULL;
   if (def->deprecated && !*def->deprecated) why = "deprecated: expected the reason, not \"\"";
   if (def->retired && !*def->retired) why = "retired: expected the reason, not \"\"";
@@ -236,14 +236,14 @@ static __attribute__((noinline)) pd_status check_whole_definition(const pd_flag_
                                                                   bool defines, pd_error *err) {
   pd_status status = check_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
-  if (status == PD_OK) status = check_access(def, err);
+  if (status == PD_OK) status = check_access_functions(def, err);
   if (status == PD_OK) status = check_scoped_definition(def, err);
   if (status == PD_OK && defines && def->kind != PD_KIND_DEFINE) {
     status = fail_definition(def, err, PD_ERR_ARGUMENT, "its kind isn't PD_KIND_DEFINE");
   }
   if (status != PD_OK || def->kind == PD_KIND_IMPORT) return status;
   status = check_list_and_unit(def, err);
-  if (status == PD_OK) status = check_use(def, err);
+  if (status == PD_OK) status = check_use_attributes(def, err);
   if (status == PD_OK) status = check_range(def, err);
   if (status == PD_OK) status = check_choices(def, err);
   return status == PD_OK ? check_default(def, err) : status;

@@ -38,7 +38,7 @@ static void drop_previous_values(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[pd__name_index(flag)];
     bool drops = pd__flag_def(flag) && (!token || can_change_flag(reader, flag, token));
-    if (drops) pd__reader_drop(reader, flag, reader->renews);
+    if (drops) pd__reader_drop_value(reader, flag, reader->renews);
   }
 }
 
@@ -54,7 +54,7 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
     pd_flag *flag = meaning.flag;
     bool stood = flag && has_same_fixed_value(reader, last[pd__name_index(flag)], flag);
     if (!stood && !pd__option_ignore_undefined(reader, token))
-      pd__reader_handle(reader, token, &meaning);
+      pd__reader_assign_token(reader, token, &meaning);
   }
 }
 
@@ -74,7 +74,7 @@ static pd_status read_config(const pd_config *config, bool allow_pending,
 
 pd_status pd_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
                           pd_error *err) {
-  return read_config(config, allow_pending, pd__reader_finish, errors, err);
+  return read_config(config, allow_pending, pd__reader_commit, errors, err);
 }
 
 pd_status pd_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
@@ -98,7 +98,7 @@ pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char
   reader.program = program;
   reader.sources = &files;
   pd__option_handle_file(&reader, path, strlen(path), NULL);
-  pd_status status = pd__reader_finish(&reader);
+  pd_status status = pd__reader_commit(&reader);
   pd__operation_end(&operation);
   if (status != PD_OK) config->values.count = before; /* all or nothing */
   return status;

@@ -39,7 +39,7 @@ static bool is_end_of_flags(const char *text) { return strcmp(text, "--") == 0; 
 
 /* Reads all files that the command line may name. Whether a token is an option can depend on the
  * flags, so some files may be read and not used. */
-static void read_files(parse *run) {
+static void read_named_files(parse *run) {
   for (int i = 1; i < run->argc && !is_end_of_flags(run->argv[i]); i++) {
     if (!is_flag_token(run->argv[i])) continue;
     pd__token token = pd__token_split(run->argv[i]);
@@ -110,7 +110,7 @@ static void warn_of_ignored_value(parse *run) {
 }
 
 /* An unknown flag that looks like a negative number may belong to the last flag: --sizes 1 -2. */
-static void suggest_number(parse *run, pd__token *token) {
+static void suggest_negative_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
   suggest_fix(run, suggestion);
   if (*suggestion) {
@@ -154,9 +154,9 @@ static void read_flag_token(parse *run, const char *text) {
     token.next = next; /* for messages */
   }
   token.secret = !meaning.flag && can_be_value(text) && can_be_secret(run);
-  if (!meaning.flag && can_be_value(text)) suggest_number(run, &token);
+  if (!meaning.flag && can_be_value(text)) suggest_negative_number(run, &token);
   record_last_flag(run, &meaning, token.text);
-  pd__option_handle(&run->reader, &token, &meaning);
+  pd__token_handle(&run->reader, &token, &meaning);
   if (meaning.flag) warn_of_ignored_value(run);
 }
 
@@ -270,11 +270,11 @@ static pd_status parse_line(parse *run, pd_error *err) {
   if (options->look) return write_preview(run, err);
   if (pd__option_get_help(reader, &help)) return write_help_request(run, &help, err);
   reader->changes.ask_all = reader->changes.yields = true;
-  pd_status status = pd__reader_finish(reader);
+  pd_status status = pd__reader_commit(reader);
   if (status != PD_OK) return status;
   if (!options->keep_startup) pd__startup_over = true;
   pd__journal_mark_stale();
-  if (rules) pd__environment_use(rules);
+  if (rules) pd__environment_use_for_new_flags(rules);
   if (rules && !options->keep_startup) {
     pd__environment_warn(rules, options->warn_unknown_env, options->env_flags);
   }
@@ -365,7 +365,7 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   run.rules.read_files = known.env_files;
   strcpy(run.rules.prefix, known.env_prefix ? known.env_prefix : "FLAGS_");
   run.files.rules = &run.rules;
-  read_files(&run);
+  read_named_files(&run);
   pd__operation_lock(&operation);
   pd__reader_begin(&run.reader, &operation, &report);
   uint32_t names = pd__names_count(); /* few command lines give a flag more than one value */

@@ -85,8 +85,9 @@ static const char *get_variable_by(const pd__variable_rules *rules, const char *
 }
 
 /* Finds the variable of a name, with a suffix, in either spelling. */
-static pd_status find_spelling(const pd__variable_rules *rules, const char *name, size_t length,
-                               const char *suffix, pd__variable *out, pd_error *err) {
+static pd_status find_either_spelling(const pd__variable_rules *rules, const char *name,
+                                      size_t length, const char *suffix, pd__variable *out,
+                                      pd_error *err) {
   char upper[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   pd__variable_write(rules->prefix, name, length, false, out->name);
   pd__variable_write(rules->prefix, name, length, true, upper);
@@ -108,7 +109,7 @@ static pd_status find_spelling(const pd__variable_rules *rules, const char *name
 
 /* ---- Variables that two flags share ---- */
 
-bool pd__variable_is_of(const char *name, const char *variable, size_t length) {
+bool pd__variable_is_of_name(const char *name, const char *variable, size_t length) {
   bool exact = strlen(name) == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
     exact &= normalize_variable_char(name[i]) == variable[i];
@@ -117,7 +118,7 @@ bool pd__variable_is_of(const char *name, const char *variable, size_t length) {
   return exact || upper;
 }
 
-bool pd__variable_has_name(const pd_flag *node) {
+bool pd__name_has_variable(const pd_flag *node) {
   return node == pd__resolve_alias((pd_flag *)node) || pd__name_is_old(node);
 }
 
@@ -128,15 +129,15 @@ static const pd_flag *find_other_name(const char *prefix, const pd_flag *flag,
   size_t length = strlen(tail);
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     const pd_flag *other = pd__resolve_alias(node);
-    if (other == flag || !pd__variable_has_name(node)) continue;
-    if (!pd__variable_is_of(pd__flag_name(node), tail, length)) continue;
+    if (other == flag || !pd__name_has_variable(node)) continue;
+    if (!pd__variable_is_of_name(pd__flag_name(node), tail, length)) continue;
     if (pd__flag_def(other) || pd__stage_defines(other)) return node;
   }
   return NULL;
 }
 
-pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named,
-                                     const pd__variable *variable, pd_error *err) {
+pd_status pd__environment_check_unique(const char *prefix, const pd_flag *named,
+                                       const pd__variable *variable, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
   if (variable->is_path) return PD_OK; /* pd__environment_find has made sure */
   const pd_flag *flag = pd__resolve_alias((pd_flag *)named);
@@ -155,9 +156,9 @@ pd_status pd__environment_find(const pd__variable_rules *rules, const char *name
   char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   pd__variable file;
   out->is_path = false;
-  pd_status status = find_spelling(rules, name, length, "", out, err);
+  pd_status status = find_either_spelling(rules, name, length, "", out, err);
   if (status != PD_OK || !rules->read_files) return status;
-  status = find_spelling(rules, name, length, PD__FILE_SUFFIX, &file, err);
+  status = find_either_spelling(rules, name, length, PD__FILE_SUFFIX, &file, err);
   /* A flag may be called token_file. */
   bool is_named = status == PD_OK && file.text && !find_other_name(rules->prefix, NULL, file.name);
   if (!is_named) return status;
@@ -234,7 +235,7 @@ static pd_status find_flag_variable(const pd__variable_rules *rules, const pd_fl
   }
   if (status != PD_OK || !out->variable.text) return status;
   pd_flag *node = name == def->name ? flag : pd__names_find(name, length);
-  status = pd__environment_check_twin(rules->prefix, node, &out->variable, &out->err);
+  status = pd__environment_check_unique(rules->prefix, node, &out->variable, &out->err);
   if (status == PD_OK) out->node = node;
   return status;
 }
@@ -251,7 +252,7 @@ static pd_status copy_variable(pd__operation *operation, flag_variable *from, pd
 
 /* Call this only if the assignment was accepted: an error already names the old name. */
 static void warn_of_old_name(pd_flag *flag, const flag_variable *from) {
-  if (from->node != flag) pd__warn_of_name(from->node, flag);
+  if (from->node != flag) pd__warn_of_deprecated_name(from->node, flag);
 }
 
 /* Finds the value of a flag that is about to be defined. */
@@ -269,7 +270,7 @@ static pd_status find_environment_value(pd__operation *operation, const pd__vari
   return PD_OK;
 }
 
-void pd__environment_use(const pd__variable_rules *rules) {
+void pd__environment_use_for_new_flags(const pd__variable_rules *rules) {
   pd__new_flag_source *source = &pd__define_source;
   if (rules) source->rules = *rules;
   source->find = rules ? find_environment_value : NULL;

@@ -8,7 +8,7 @@
 /* ---- Values in $'...' ---- */
 
 /* Reads up to `most` digits. Returns the byte with that code; 0 if there are none. */
-static char read_code(const char **in, unsigned base, int most) {
+static char read_byte_code(const char **in, unsigned base, int most) {
   unsigned code = 0;
   for (; most > 0 && pd__read_digit(**in) < base; most--, (*in)++) {
     code = code * base + pd__read_digit(**in);
@@ -20,9 +20,9 @@ static char read_code(const char **in, unsigned base, int most) {
 static char read_escape(const char **in) {
   static const char letters[] = "ntr\\'", bytes[] = "\n\t\r\\'";
   const char *letter = **in ? strchr(letters, **in) : NULL;
-  if (!letter && **in != 'x') return read_code(in, 8, 3);
+  if (!letter && **in != 'x') return read_byte_code(in, 8, 3);
   (*in)++;
-  return letter ? bytes[letter - letters] : read_code(in, 16, 2);
+  return letter ? bytes[letter - letters] : read_byte_code(in, 16, 2);
 }
 
 /* Replaces $'...' by its text, in place. Returns NULL, or what is wrong. */
@@ -79,7 +79,7 @@ static void read_flag_line(pd__arena *arena, pd__token *line, char *text) {
 
 /* A line of another format must not pass for a list of program names: it would silently disable the
  * lines after it. */
-static void read_patterns(pd__arena *arena, pd__token *line, const char *text) {
+static void read_program_patterns(pd__arena *arena, pd__token *line, const char *text) {
   const char *end = strchr(text, ']'), *wrong = text;
   size_t comment = *text == ';' ? 1 : !strncmp(text, "//", 2) ? 2 : 0;
   while (*wrong && *wrong != '=' && ((unsigned char)*wrong >= ' ' || strchr(PD__BLANKS, *wrong))) {
@@ -108,7 +108,7 @@ static char *read_file_line(pd__arena *arena, pd__file *file, char *text, uint32
   if (line && *text == '-') {
     read_flag_line(arena, line, text);
   } else if (line) {
-    read_patterns(arena, line, text);
+    read_program_patterns(arena, line, text);
   }
   return following;
 }

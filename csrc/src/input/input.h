@@ -130,10 +130,10 @@ void pd__variable_write(const char *prefix, const char *name, size_t length, boo
 
 /* Returns true if a variable, whose name is passed without the prefix, is that of the name in
  * either spelling. */
-bool pd__variable_is_of(const char *name, const char *variable, size_t length);
+bool pd__variable_is_of_name(const char *name, const char *variable, size_t length);
 
 /* Returns true if the name has a variable: it is that of a flag, or an old one, and no alias. */
-bool pd__variable_has_name(const pd_flag *node);
+bool pd__name_has_variable(const pd_flag *node);
 
 /* Copies the value of a variable that is set, or reads the file that it names. The texts are in the
  * arena. */
@@ -161,11 +161,11 @@ void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes)
 
 /* PD_ERR_CONFLICT if the variable of `named`, a flag or a name of one, is that of another flag too,
  * in either spelling: it is ambiguous. */
-pd_status pd__environment_check_twin(const char *prefix, const pd_flag *named,
-                                     const pd__variable *variable, pd_error *err);
+pd_status pd__environment_check_unique(const char *prefix, const pd_flag *named,
+                                       const pd__variable *variable, pd_error *err);
 
 /* Enables the environment for later definitions; NULL disables it. The rules are copied. */
-void pd__environment_use(const pd__variable_rules *rules);
+void pd__environment_use_for_new_flags(const pd__variable_rules *rules);
 
 /* ---- Variables that name no flag (unknown.c) ---- */
 
@@ -228,20 +228,21 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
                      const char *format, ...);
 
 /* Handles a token with that meaning. Records errors. */
-void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
+void pd__reader_assign_token(pd__reader *reader, const pd__token *token,
+                             const pd__meaning *meaning);
 
 /* Assigns text to a flag; `node` is the flag or an alias of it. */
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
                        uint32_t literal);
 
 /* Drops the value that `source` gave the flag, if there is one. */
-void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source);
+void pd__reader_drop_value(pd__reader *reader, pd_flag *flag, pd_source source);
 
 /* Reports the recorded errors; if there are none, calls the validators. */
 pd_status pd__reader_check(pd__reader *reader);
 
 /* Checks, and commits if there is no error. Pending values are added with the commit. */
-pd_status pd__reader_finish(pd__reader *reader);
+pd_status pd__reader_commit(pd__reader *reader);
 
 /* Resolves the token's name; "--nox" may mean the bool x. */
 pd__meaning pd__token_resolve(const pd__token *token);
@@ -261,7 +262,7 @@ bool pd__option_is_known(const pd__token *token);
 bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning);
 
 /* Handles a token whose name was resolved. */
-void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
+void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
 /* Handles the lines of a flagfile; `by` is the token that names it, or NULL. */
 void pd__option_handle_file(pd__reader *reader, const char *path, size_t length,

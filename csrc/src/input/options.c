@@ -143,12 +143,12 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
   }
   if (!reader->config && !reader->allow_pending && !pd__option_is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
-    pd__reader_handle(reader, &token, &meaning);
+    pd__reader_assign_token(reader, &token, &meaning);
     return;
   }
   pd_status status = pd__environment_find(rules, name, length, &variable, &err);
   if (status == PD_OK && variable.text && meaning.flag) {
-    status = pd__environment_check_twin(rules->prefix, meaning.node, &variable, &err);
+    status = pd__environment_check_unique(rules->prefix, meaning.node, &variable, &err);
   }
   if (status != PD_OK) {
     pd__reader_add_error(reader, &err);
@@ -232,7 +232,7 @@ bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *mean
   return is_value_option(find_option(token, &negated));
 }
 
-void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
   pd_error err;
   bool negated;
   if (reject_malformed(reader, token)) return;
@@ -244,14 +244,14 @@ void pd__option_handle(pd__reader *reader, const pd__token *token, const pd__mea
   } else if (option >= 0) {
     handle_help_option(reader, token, option, negated);
   } else {
-    pd__reader_handle(reader, token, meaning);
+    pd__reader_assign_token(reader, token, meaning);
   }
 }
 
 static void handle_token(pd__reader *reader, const pd__token *token) {
   pd__meaning meaning = {NULL, NULL, false}; /* in a pd_config it is resolved when applied */
   if (!reader->config) meaning = pd__token_resolve(token);
-  pd__option_handle(reader, token, &meaning);
+  pd__token_handle(reader, token, &meaning);
 }
 
 /* ---- Flagfiles ---- */
@@ -275,7 +275,7 @@ static bool reject_flag_name(pd__reader *reader, pd__token *line, const char *na
 }
 
 /* Consecutive lines of patterns form one list. */
-static void handle_patterns(pd__reader *reader, open_file *open, pd__token line) {
+static void handle_program_patterns(pd__reader *reader, open_file *open, pd__token line) {
   bool relevant = open->patterns && open->relevant;
   for (const char *at = line.text; *at;) {
     size_t length = strcspn(at, PD__BLANKS);
@@ -299,7 +299,7 @@ static void handle_line(pd__reader *reader, open_file *open, const pd__token *li
   } else if (*line->dashes) {
     handle_token(reader, line);
   } else {
-    handle_patterns(reader, open, *line);
+    handle_program_patterns(reader, open, *line);
   }
 }
 

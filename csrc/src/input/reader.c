@@ -71,7 +71,7 @@ static void apply_count(pd__reader *reader, const pd__token *token, const pd__me
   const pd_flag_def *def = pd__flag_def(meaning->flag);
   bool letters = !pd__flag_name(meaning->node)[1];
   pd_value before = pd__changes_find_count_start(&reader->changes, meaning->flag, &token->origin);
-  bool fits = pd__value_write_more(def, before, letters ? token->length : 1, number);
+  bool fits = pd__value_write_incremented(def, before, letters ? token->length : 1, number);
   const char *text = pd__arena_copy_text(&reader->operation->arena, number, strlen(number));
   if (!fits || !text) {
     pd__reader_fail(reader, token, PD_ERR_RANGE, ": counts too far");
@@ -97,7 +97,8 @@ static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const ch
   }
 }
 
-void pd__reader_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+void pd__reader_assign_token(pd__reader *reader, const pd__token *token,
+                             const pd__meaning *meaning) {
   pd_flag *flag = meaning->flag;
   if (token->status != PD_OK) {
     pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
@@ -127,7 +128,7 @@ static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_
       pd_source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
-void pd__reader_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
+void pd__reader_drop_value(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
@@ -242,7 +243,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
 /* If another thread has defined the flag while validators ran, it gets its value now. */
 static void add_pending_value(pd__reader *reader, pd__pending *pending) {
   pd__pending_store(pending);
-  pd_flag *flag = pd__resolve_negated(pending->name, pending->length).flag;
+  pd_flag *flag = pd__resolve_maybe_negated(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
 }
@@ -253,18 +254,18 @@ pd_status pd__reader_check(pd__reader *reader) {
 }
 
 /* The lock is held from the last validator to the end. */
-pd_status pd__reader_finish(pd__reader *reader) {
+pd_status pd__reader_commit(pd__reader *reader) {
   if (pd__reader_check(reader) != PD_OK) return reader->report->status;
   pd__pending *prepared = prepare_pending_values(reader);
   pd_status status = pd__changes_commit(&reader->changes);
-  if (status == PD_OK && reader->renews) pd__pending_forget(reader->renews);
+  if (status == PD_OK && reader->renews) pd__pending_drop_of_source(reader->renews);
   while (prepared) {
     pd__pending *each = prepared;
     prepared = each->following;
     if (status == PD_OK) {
       add_pending_value(reader, each);
     } else {
-      pd__pending_drop(each);
+      pd__pending_discard(each);
     }
   }
   return status;

@@ -52,7 +52,7 @@ bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *
 }
 
 /* Returns what -vvv means: v, if that counts. */
-static pd__meaning resolve_letters(const pd__token *token) {
+static pd__meaning resolve_repeated_letter(const pd__token *token) {
   pd__meaning none = {NULL, NULL, false};
   if (token->text || strcmp(token->dashes, "-") != 0 || token->length < 2) return none;
   for (uint32_t i = 1; i < token->length; i++) {
@@ -65,8 +65,8 @@ static pd__meaning resolve_letters(const pd__token *token) {
 
 pd__meaning pd__token_resolve(const pd__token *token) {
   if (*token->dashes) {
-    pd__meaning meaning = pd__resolve_negated(token->name, token->length);
-    return meaning.flag ? meaning : resolve_letters(token);
+    pd__meaning meaning = pd__resolve_maybe_negated(token->name, token->length);
+    return meaning.flag ? meaning : resolve_repeated_letter(token);
   }
   pd_flag *node = pd__resolve_name(token->name, token->length);
   return (pd__meaning){node ? pd__resolve_alias(node) : NULL, node, false};

@@ -36,7 +36,7 @@ static bool is_option_variable(const char *name, size_t length) {
 #define HELP_NAME(name, number, text) text,
       PD_HELP_MAP(HELP_NAME) "flagfile", "fromenv", "tryfromenv", "undefok"};
   size_t i = 0, count = sizeof options / sizeof *options;
-  while (i < count && !pd__variable_is_of(options[i], name, length)) i++;
+  while (i < count && !pd__variable_is_of_name(options[i], name, length)) i++;
   return i < count;
 }
 
@@ -60,7 +60,7 @@ static void compare_name(guess *about, const pd_flag *node) {
   const char *name = pd__flag_name(node);
   size_t length = strlen(name);
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
-  about->known |= pd__variable_is_of(name, about->name, about->length);
+  about->known |= pd__variable_is_of_name(name, about->name, about->length);
   if (about->known || !pd__flag_def(flag)) return;
   pd__variable_write("", name, length, about->upper, spelling);
   unsigned edits = pd__edit_distance(about->name, about->length, spelling, length);
@@ -70,7 +70,7 @@ static void compare_name(guess *about, const pd_flag *node) {
 }
 
 /* A name of one or two letters is near to many others: only its case may differ. */
-static unsigned count_too_many_edits(size_t length, bool all) {
+static unsigned get_edit_limit(size_t length, bool all) {
   if (length < 3) return 1;
   return !all || length < 6 ? 2 : PD__TOO_FAR;
 }
@@ -95,9 +95,9 @@ static void check_variable_name(const char *variable, void *context) {
   if (names_file) about.length -= sizeof PD__FILE_SUFFIX - 1;
   if (about.length > PD_NAME_MAX || is_option_variable(about.name, about.length)) return;
   about.upper = is_upper(about.name, about.length);
-  about.edits = count_too_many_edits(about.length, of->all);
+  about.edits = get_edit_limit(about.length, of->all);
   for (const pd_flag *node = NULL; (node = pd__names_next(node)) && !about.known;) {
-    if (pd__variable_has_name(node)) compare_name(&about, node);
+    if (pd__name_has_variable(node)) compare_name(&about, node);
   }
   if (about.known || (!of->all && !*about.nearest)) return;
   if (names_file && *about.nearest) strcat(about.nearest, PD__FILE_SUFFIX);

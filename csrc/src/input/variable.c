@@ -26,7 +26,8 @@ static const char *read_quoted_word(const char *in, char **out) {
 }
 
 /* A word that isn't a flag may be a secret: messages don't show it. */
-static void handle_word(pd__reader *reader, const char *word, unsigned number, const char *place) {
+static void handle_variable_token(pd__reader *reader, const char *word, unsigned number,
+                                  const char *place) {
   char quoted[PD__QUOTE_SIZE];
   if (word[0] != '-' || !word[strspn(word, "-")]) {
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "environment: %s: word %u: expected --name=value",
@@ -40,7 +41,7 @@ static void handle_word(pd__reader *reader, const char *word, unsigned number, c
   if (option && !pd__token_is_named(&token, "undefok")) {
     pd__reader_fail(reader, &token, PD_ERR_ARGV, ": expected a flag; of options, only --undefok");
   } else {
-    pd__option_handle(reader, &token, &meaning);
+    pd__token_handle(reader, &token, &meaning);
   }
 }
 
@@ -57,7 +58,7 @@ void pd__reader_read_variable(pd__reader *reader, const char *variable) {
     if (!*in) return;
     in = read_quoted_word(in, &out);
     if (in) {
-      handle_word(reader, word, number, place);
+      handle_variable_token(reader, word, number, place);
     } else {
       pd__reader_fail(reader, NULL, PD_ERR_ARGV, "environment: %s: a quote is not closed",
                       pd__quote_text(quoted, place));

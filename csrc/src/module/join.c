@@ -30,7 +30,7 @@ void pd__loading_end(const pd__loading *load) { now = load->outer; }
 
 /* Returns the module of an image that registered something before its record joined, or that was
  * loaded without a record. */
-static pd_module *find_without_record(const pd__platform_image *image) {
+static pd_module *find_module_without_record(const pd__platform_image *image) {
   pd_module *module = pd__module_find_at((const void *)image->low);
   bool same = module && pd__module_is_at(module, image);
   const pd__membership *member = same ? pd__module_membership(module) : NULL;
@@ -44,7 +44,7 @@ static void free_member_errors(pd__membership *member) {
 }
 
 pd_module *pd__member_add(const pd__platform_image *image) {
-  pd_module *module = find_without_record(image);
+  pd_module *module = find_module_without_record(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
   pd__membership *member = pd__module_membership(module);
@@ -171,7 +171,7 @@ static void publish_host(const attempt *at) {
   pd__membership *member = pd__module_membership(module);
   member->record = record;
   member->name_space = at->name_space;
-  pd__module_set_record(module);
+  pd__module_mark_has_record(module);
 }
 
 static void publish_attempt(attempt *at) {
@@ -182,7 +182,7 @@ static void publish_attempt(attempt *at) {
   *end = defs;
   at->defs = NULL;
   pd__stage_publish(&at->stage, &at->waiting);
-  pd__runtime_defs_answer(at->runtime_defs, defs, NULL);
+  pd__runtime_defs_store_result(at->runtime_defs, defs, NULL);
   pd__impls_update_families(at->operation, &at->waiting);
 }
 
@@ -191,13 +191,13 @@ static outcome refuse_attempt(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
   const pd_error *why = pd_error_list_at(at->errors, 0);
   if (!at->joined_before) publish_host(at);
-  pd__runtime_defs_answer(at->runtime_defs, NULL, why ? why : &no_memory);
+  pd__runtime_defs_store_result(at->runtime_defs, NULL, why ? why : &no_memory);
   return REFUSED;
 }
 
 /* Returns true if no answer is missing. Otherwise gives everything back and asks, without the
  * lock; the attempt is refused if it can't ask. */
-static bool has_all_answers(attempt *at) {
+static bool plan_or_ask(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
   bool planned = pd__stage_plan(&at->stage);
@@ -206,13 +206,13 @@ static bool has_all_answers(attempt *at) {
   if (needs) {
     pd__impls_meet_needs(at->operation, needs);
   } else {
-    pd__stage_ask(&at->stage, &at->refused);
+    pd__stage_ask_hooks(&at->stage, &at->refused);
   }
   return false;
 }
 
 /* Defines the flags that choose between implementations, which is the last thing that can fail. */
-static bool define_operations(attempt *at) {
+static bool define_operation_flags(attempt *at) {
   const pd__defs *defs = at->defs;
   if (at->operation->arena.failed) pd__report_fail_memory(&at->refused);
   return at->refused.status == PD_OK &&
@@ -230,8 +230,8 @@ static outcome run_attempt(attempt *at) {
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
     if (!check_trial(at)) return refuse_attempt(at);
-  } while (!has_all_answers(at));
-  if (!define_operations(at)) {
+  } while (!plan_or_ask(at));
+  if (!define_operation_flags(at)) {
     release_stage(at);
     return refuse_attempt(at);
   }
@@ -293,11 +293,11 @@ static void record_errors(attempt *at, pd__loading *load) {
   at->errors = NULL;
 }
 
-static outcome join_whole(pd__operation *operation, pd_module *module, pd_module_record *record,
-                          pd__loading *load) {
+static outcome join_whole_record(pd__operation *operation, pd_module *module,
+                                 pd_module_record *record, pd__loading *load) {
   ATTEMPT(at);
   begin_attempt(&at, operation, module, record);
-  bool asked_for = load && pd__platform_is_path(load->path, pd__module_path(module));
+  bool asked_for = load && pd__platform_is_same_path(load->path, pd__module_path(module));
   at.name_space = asked_for ? load->name_space : "";
   outcome result = run_attempt(&at);
   if (result == STALE) return result;
@@ -338,7 +338,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
 static void refuse_runtime_defs(pd_module *module, pd__runtime_defs runtime_defs) {
   pd_error err = {.status = pd__module_membership(module)->status,
                   .message = "its module was refused"};
-  pd__runtime_defs_answer(runtime_defs, NULL, &err);
+  pd__runtime_defs_store_result(runtime_defs, NULL, &err);
 }
 
 static void join_all_runtime_defs(pd__operation *operation, pd_module_record *record,
@@ -392,7 +392,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
     const pd__membership *member = pd__module_membership(module);
     bool retries = load && member->status != PD_OK && !is_refused_in_load(load, module);
     if (record->state && !retries) break;
-    result = join_whole(operation, module, record, load);
+    result = join_whole_record(operation, module, record, load);
   }
   join_all_runtime_defs(operation, record, load);
   pd__report waiting = {.list = NULL};

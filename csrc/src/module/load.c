@@ -27,7 +27,7 @@ static void withdraw_module(pd__operation *operation, const pd__loading *load, p
 
 /* Returns true if `module` (NULL if none was opened) and all modules that joined during this load
  * were accepted. */
-static bool is_accepted(const pd__loading *ended, const pd_module *module) {
+static bool is_load_accepted(const pd__loading *ended, const pd_module *module) {
   bool accepted = module && pd__module_membership(module)->status == PD_OK && !ended->lost;
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     const pd__membership *member = pd__module_membership(each->module);
@@ -40,8 +40,8 @@ static bool is_accepted(const pd__loading *ended, const pd_module *module) {
 
 /* Ends the load for the modules that joined in it. If it has failed, those that nobody else holds
  * are withdrawn. */
-static void end_load_of_joined(pd__operation *operation, pd__loading *ended, pd_module *module,
-                               bool accepted) {
+static void end_load_of_joined_modules(pd__operation *operation, pd__loading *ended,
+                                       pd_module *module, bool accepted) {
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     pd_module *joined = each->module;
     pd__membership *member = pd__module_membership(joined);
@@ -63,7 +63,7 @@ static void begin_module_load(pd__loading *load, pd_module *module, void *handle
 }
 
 /* Holds the module at the address if it has joined in its constructor, and was accepted. */
-static void retain_joined(pd__loading *load, const void *inside, void *handle) {
+static void retain_joined_module(pd__loading *load, const void *inside, void *handle) {
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
   const pd__membership *member = module ? pd__module_membership(module) : NULL;
@@ -76,7 +76,7 @@ static void retain_joined(pd__loading *load, const void *inside, void *handle) {
  * no record, so it gets its membership here. Others haven't joined in their constructors: one of
  * another ABI, which looks for its own host only, one that was refused before, one that another
  * thread's unload has withdrawn since, and a record without a constructor. */
-static void retain_unjoined(pd__loading *load, const void *inside, void *handle) {
+static void retain_and_join_module(pd__loading *load, const void *inside, void *handle) {
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, inside);
   if (!image) return;
   pd__platform_lock();
@@ -107,8 +107,8 @@ static pd_module *open_module(pd__loading *load, void **handle) {
   pd_error err;
   PD__IN_LOADER(load);
   pd_status status = pd__platform_open_library(load->path, handle, &inside, &err);
-  if (status == PD_OK) retain_joined(load, inside, *handle);
-  if (status == PD_OK && !load->module) retain_unjoined(load, inside, *handle);
+  if (status == PD_OK) retain_joined_module(load, inside, *handle);
+  if (status == PD_OK && !load->module) retain_and_join_module(load, inside, *handle);
   if (status == PD_OK && !load->module) pd__fail_memory(&err);
   if (!load->module) pd__report_add(&load->report, &err);
   return load->module;
@@ -133,7 +133,7 @@ static void *abort_module_load(pd_module *module) {
 
 /* Withdraws a module that nobody holds any more, but that stays in the process since others call
  * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
-static void withdraw_permanent(pd_module *module) {
+static void withdraw_permanent_module(pd_module *module) {
   PD__LOCKED_OPERATION(operation);
   const pd__membership *member = pd__module_membership(module);
   bool kept = pd__module_end_closing(module) && member && member->record;
@@ -141,11 +141,11 @@ static void withdraw_permanent(pd_module *module) {
   pd__operation_end(&operation);
 }
 
-void pd__loads_begin(void) { pd__module_closed = withdraw_permanent; }
+void pd__loads_begin(void) { pd__module_closed = withdraw_permanent_module; }
 
 static void close_module(pd_module *module, void *handle) {
   pd__loader_close(handle);
-  withdraw_permanent(module);
+  withdraw_permanent_module(module);
 }
 
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns the handle if
@@ -155,7 +155,7 @@ static void *finish_load(pd__operation *operation, pd__loading *ended, bool acce
   ended->module = NULL;
   void *closing = module && !accepted ? abort_module_load(module) : NULL;
   if (module && accepted) pd__module_turn_load_into_opening(module);
-  end_load_of_joined(operation, ended, module, accepted);
+  end_load_of_joined_modules(operation, ended, module, accepted);
   return closing;
 }
 
@@ -209,7 +209,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   PD__LOCKED_OPERATION(operation);
   if (module) rejoin_withdrawn(&operation, load, module);
   bool sound = module && check_namespace(load, module, report);
-  bool accepted = is_accepted(load, module) && sound;
+  bool accepted = is_load_accepted(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
   void *closing = finish_load(&operation, load, accepted);
   pd__impls_update_families(&operation, report);

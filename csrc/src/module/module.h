@@ -32,8 +32,8 @@ pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t
 
 /* Writes the result to each of them: `refusal`, or if that is NULL, the flag that `defs`
  * defined. */
-void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs,
-                             const pd_error *refusal);
+void pd__runtime_defs_store_result(pd__runtime_defs runtime_defs, const pd__defs *defs,
+                                   const pd_error *refusal);
 
 /* Collects the definitions of `record` (may be NULL) and `runtime_defs`, for the module, with their
  * names in the namespace, and checks each one by itself. The caller drops the result, also after an

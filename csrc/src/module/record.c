@@ -180,8 +180,8 @@ static pd_flag *find_defined_flag(const pd_flag_def *def, const pd__defs *defs) 
   return NULL;
 }
 
-void pd__runtime_defs_answer(pd__runtime_defs runtime_defs, const pd__defs *defs,
-                             const pd_error *refusal) {
+void pd__runtime_defs_store_result(pd__runtime_defs runtime_defs, const pd__defs *defs,
+                                   const pd_error *refusal) {
   const char *why = refusal ? pd__intern_text(refusal->message) : NULL;
   if (refusal && !why) why = "out of memory";
   for (pd_late_def *late = runtime_defs.first; late != runtime_defs.end; late = late->next) {

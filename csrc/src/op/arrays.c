@@ -45,7 +45,7 @@ static bool is_word_equal_to_word(word a, word b) {
 
 static void skip_blanks(const char **at) { *at += strspn(*at, " "); }
 
-static bool accept_token(const char **at, const char *text) {
+static bool consume_text(const char **at, const char *text) {
   skip_blanks(at);
   if (strncmp(*at, text, strlen(text)) != 0) return false;
   *at += strlen(text);
@@ -76,11 +76,11 @@ static bool is_type_name(word name) {
 }
 
 static bool skip_dimensions(const char **at) {
-  if (accept_token(at, "]")) return true;
+  if (consume_text(at, "]")) return true;
   do {
     if (read_array_word(at).length == 0) return false;
-  } while (accept_token(at, ","));
-  return accept_token(at, "]");
+  } while (consume_text(at, ","));
+  return consume_text(at, "]");
 }
 
 /* Reads the next array and the comma behind it. Returns false where the text is wrong, and *at is
@@ -91,14 +91,14 @@ static bool read_array(const char **at, array *out) {
     *at = out->type.at;
     return false;
   }
-  if (!accept_token(at, "[")) return false;
-  out->leading = accept_token(at, "...");
-  if (out->leading) accept_token(at, ",");
+  if (!consume_text(at, "[")) return false;
+  out->leading = consume_text(at, "...");
+  if (out->leading) consume_text(at, ",");
   out->at = *at;
   if (!skip_dimensions(at)) return false;
-  out->strided = accept_token(at, "strided");
-  out->anywhere = accept_token(at, "on any device");
-  out->more = accept_token(at, ",");
+  out->strided = consume_text(at, "strided");
+  out->anywhere = consume_text(at, "on any device");
+  out->more = consume_text(at, ",");
   return out->more || !**at;
 }
 
@@ -131,7 +131,7 @@ static const char *get_type_name(const tensor *of, char out[64]) {
   return out;
 }
 
-static bool is_compact(const tensor *of) {
+static bool is_contiguous(const tensor *of) {
   int64_t expected = 1;
   if (!of->strides) return true;
   for (int32_t i = of->dimensions; i-- > 0;) {
@@ -184,9 +184,9 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
                              pd_error *err) {
   const char *at = expected->at;
   int32_t count = 0;
-  while (!accept_token(&at, "]")) { /* the text is right */
+  while (!consume_text(&at, "]")) { /* the text is right */
     read_array_word(&at);
-    accept_token(&at, ",");
+    consume_text(&at, ",");
     count++;
   }
   int32_t first = of->dimensions - count;
@@ -197,7 +197,7 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
   at = expected->at;
   for (int32_t i = first; i < of->dimensions; i++) {
     word name = read_array_word(&at);
-    accept_token(&at, ",");
+    consume_text(&at, ",");
     pd_status status = check_size(name, of->shape[i], index, i, all, err);
     if (status != PD_OK) return status;
   }
@@ -233,7 +233,7 @@ static pd_status check_array(const array *expected, const tensor *of, size_t ind
   }
   pd_status status = check_sizes(of, index, err);
   if (status == PD_OK) status = check_shape(expected, of, index, all, err);
-  if (status != PD_OK || expected->strided || is_compact(of)) return status;
+  if (status != PD_OK || expected->strided || is_contiguous(of)) return status;
   return pd__fail(err, PD_ERR_TYPE, "array %zu: it is not compact, expected a row-major array",
                   index);
 }

@@ -79,7 +79,7 @@ static void end_usable_call(const reply *got) {
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   usable_call *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
-  pd__hooks_prepare(operation);
+  pd__hooks_prepare_call(operation);
   if (!asked || !operation->listing) {
     store_usable_answer(impl, "memory is out");
     return;
@@ -141,7 +141,7 @@ void pd__impls_reset_in_child(void) {
 }
 
 /* The module is pinned. Meanwhile the candidate doesn't count for other threads. */
-void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl) {
+void pd__impl_ask_usable(pd__operation *operation, pd__op *op, pd__impl *impl) {
   if (!impl->def->choice.usable) {
     store_usable_answer(impl, NULL);
     return;
@@ -196,7 +196,7 @@ static bool ask_next_candidate(pd__operation *operation, const pd__family *famil
     for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
       if (each->why || each->asking || !is_listed_impl(each, list)) continue;
       bool asks = !each->asked;
-      if (asks) pd__impl_ask(operation, op, each);
+      if (asks) pd__impl_ask_usable(operation, op, each);
       return asks;
     }
   }

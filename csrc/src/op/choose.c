@@ -71,7 +71,7 @@ uint64_t pd__impl_revision;
 
 /* If nothing else is left, best may be a native implementation whose module can't be kept: other
  * modules then call their own. */
-static bool can_reach_all(const pd__op *op, const pd__impl *best) {
+static bool can_serve_all_modules(const pd__op *op, const pd__impl *best) {
   return best && !(best->why && pd__impl_must_stay_loaded(op, best));
 }
 
@@ -82,7 +82,7 @@ static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view 
                           : find_best_of_process(op, get_process_list(op->family));
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
-      pd__impl_ask(operation, op, best);
+      pd__impl_ask_usable(operation, op, best);
     } else if (best && !native && pd__impl_must_stay_loaded(op, best)) {
       pd__impl_retain(operation, best);
     } else {
@@ -93,7 +93,7 @@ static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view 
 
 static void choose_for_view(pd__operation *operation, pd__op *op, pd__view *view) {
   const pd__impl *best = find_best(operation, op, view);
-  void (*function)(void) = can_reach_all(op, best) ? best->def->choice.function : NULL;
+  void (*function)(void) = can_serve_all_modules(op, best) ? best->def->choice.function : NULL;
   __atomic_store_n(&view->function, function, __ATOMIC_RELEASE);
 }
 
@@ -115,7 +115,7 @@ static pd__view *find_view(const pd__op *op, const char *list) {
   return view;
 }
 
-static pd__view *make_view(pd__op *op, const char *list) {
+static pd__view *find_or_add_view(pd__op *op, const char *list) {
   PD__LOCKED_OPERATION(operation);
   pd__view *view = find_view(op, list);
   if (!view) view = add_view(&operation, op, list);
@@ -133,7 +133,7 @@ static void (*find_scoped_function(const pd_scoped_slot *slot))(void) {
   if (found == cell) return own;
   const char *list = *(const char *const *)found;
   const pd__view *view = find_view(op, list);
-  if (!view) view = make_view(op, list);
+  if (!view) view = find_or_add_view(op, list);
   void (*function)(void) = view ? __atomic_load_n(&view->function, __ATOMIC_ACQUIRE) : NULL;
   return function ? function : own;
 }
@@ -148,7 +148,7 @@ static void enable_scoped_slot(pd__op *op, const pd_op_def *def) {
 }
 
 static void publish_choice(pd__op *op, pd__impl *best) {
-  bool everywhere = can_reach_all(op, best);
+  bool everywhere = can_serve_all_modules(op, best);
   op->winner = best;
   op->last_compared = op->last_candidate;
   for (const pd__impl *slot = op->slots; slot; slot = slot->next_slot) {
@@ -178,7 +178,7 @@ static void warn_of_sole_choice(pd__operation *operation, pd__family *family) {
            family->def.name, list, why);
 }
 
-static void count_impl_revision(void) {
+static void increment_impl_revision(void) {
   __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
 
@@ -188,13 +188,13 @@ void pd__family_choose(pd__operation *operation, pd__family *family) {
     for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
     warn_of_sole_choice(operation, family);
   } while (family->missed_answer);
-  count_impl_revision();
+  increment_impl_revision();
 }
 
 void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
   warn_of_sole_choice(operation, family);
-  count_impl_revision();
+  increment_impl_revision();
   if (family->missed_answer) pd__family_choose(operation, family);
 }
 
@@ -206,7 +206,7 @@ const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
     pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_in_thread(flag).str : "*", true);
     if (!best || best->asked || best->asking) return best && !best->why ? best : NULL;
-    pd__impl_ask(operation, (pd__op *)op, best);
+    pd__impl_ask_usable(operation, (pd__op *)op, best);
   }
 }
 

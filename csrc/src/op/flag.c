@@ -6,14 +6,14 @@
 #include "../definition/stage.h"
 #include "op.h"
 
-static void report_waiting(pd__report *report) {
+static void report_waiting_preferences(pd__report *report) {
   for (pd__family *family = NULL; (family = pd__family_next(family));) {
     pd__preference_report_waiting(family, report);
   }
 }
 
-static void prepare_definition(pd__family *family) {
-  pd__report_waiting = report_waiting;
+static void prepare_flag_definition(pd__family *family) {
+  pd__report_waiting = report_waiting_preferences;
   pd__stage_own_validator =
       (pd__own_validator){pd__preference_check, pd__preference_check_names_locked};
   family->def.validate = pd__preference_check;
@@ -27,7 +27,7 @@ static void prepare_definition(pd__family *family) {
  * of the flag can't be asked now: values that it must see wait. */
 void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting) {
   PD__STAGE(stage);
-  prepare_definition(family);
+  prepare_flag_definition(family);
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_check(&stage, waiting)) return;
   family->has_waiting_values = !pd__stage_plan(&stage);
@@ -40,11 +40,11 @@ const char *pd__family_get_list(pd__operation *operation, pd__family *family) {
   if (flag) return pd__flag_value(flag).str;
   PD__STAGE(stage);
   pd__report ignored = {.first = NULL};
-  prepare_definition(family);
+  prepare_flag_definition(family);
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_check(&stage, &ignored)) return "*";
   pd__stage_plan(&stage);
-  const char *list = pd__intern_text(pd__stage_value(&stage).str);
+  const char *list = pd__intern_text(pd__stage_current_value(&stage).str);
   pd__stage_release(&stage);
   return list ? list : "*";
 }

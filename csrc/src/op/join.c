@@ -24,7 +24,7 @@ static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
     pd__impl *best = pd__op_find_best(op, list);
     if (!best || best->asked || best->asking) return best;
     bool answers = !best->def->choice.usable;
-    if (answers) pd__impl_ask(of->operation, op, best); /* asks nobody */
+    if (answers) pd__impl_ask_usable(of->operation, op, best); /* asks nobody */
     if (!answers && !pd__impl_is_being_asked(best)) return best;
   }
 }
@@ -56,7 +56,7 @@ void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs) {
   for (; needs; needs = needs->next) {
     pd__impl *impl = needs->staged ? needs->staged : pd__impl_find(needs->number);
     if (!impl || impl->asking) continue;
-    if (!needs->keeps && !impl->asked) pd__impl_ask(operation, needs->op, impl);
+    if (!needs->keeps && !impl->asked) pd__impl_ask_usable(operation, needs->op, impl);
     if (needs->keeps && !pd__module_is_permanent(impl->module)) pd__impl_retain(operation, impl);
   }
 }

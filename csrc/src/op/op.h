@@ -149,7 +149,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size);
 static inline bool pd__impl_is_usable(const pd__impl *impl) { return !impl->why && !impl->asking; }
 
 /* Asks whether it can run here; `impl` may be gone afterwards. */
-void pd__impl_ask(pd__operation *operation, pd__op *op, pd__impl *impl);
+void pd__impl_ask_usable(pd__operation *operation, pd__op *op, pd__impl *impl);
 
 /* Returns whether this thread is asking that, further up its stack: the candidate then waits for
  * the answer, as for one that another thread asks. */

@@ -32,7 +32,7 @@ static pd_status fail_record(const pd_op_def *def, pd_error *err, pd_status stat
                   pd__quote_text(quoted, name), why);
 }
 
-static bool has_good_types(const pd_op_signature *of) {
+static bool has_valid_types(const pd_op_signature *of) {
   size_t count = 0;
   while (count < sizeof of->types && of->types[count]) count++;
   return count > 0 && count < sizeof of->types;
@@ -64,7 +64,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
     return fail_record(def, err, PD_ERR_NAME,
                        "expected a name of letters, digits, _ . - that begins with a letter or _");
   }
-  if (!of->text || !has_good_types(of)) {
+  if (!of->text || !has_valid_types(of)) {
     return fail_record(def, err, PD_ERR_ARGUMENT,
                        "expected a signature of codes with a 0 at its end");
   }
@@ -237,7 +237,7 @@ static pd_status check_signature(const pd__impl *impl, pd_error *err) {
 }
 
 /* The choice of a thread is for all modules that call the operation, or for none. */
-static pd_status check_op_scoped(const pd__impl *impl, pd_error *err) {
+static pd_status check_same_scoping(const pd__impl *impl, pd_error *err) {
   char place[PD__RECORD_LOCATION_SIZE];
   const pd__family *family = impl->op->family;
   if (family->scoped == 0 || family->plain == 0) return PD_OK;
@@ -249,7 +249,7 @@ static pd_status check_op_scoped(const pd__impl *impl, pd_error *err) {
 }
 
 /* The name of the flag must be free: another definition would say what it means. */
-static pd_status check_flag(const pd__impl *impl, pd_error *err) {
+static pd_status check_family_flag(const pd__impl *impl, pd_error *err) {
   const pd__family *family = impl->op->family;
   pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
   bool free =
@@ -267,7 +267,7 @@ static pd_status check_flag(const pd__impl *impl, pd_error *err) {
                   family->name, family->def.name, pd_type_name((pd_type)cell->def->type));
 }
 
-static pd_status check_equal_flag_names(const pd__impl *impl, pd_error *err) {
+static pd_status check_flag_name_unique(const pd__impl *impl, pd_error *err) {
   char mine[PD__RECORD_LOCATION_SIZE];
   const pd__family *family = impl->op->family;
   const char *flag = family->def.name;
@@ -310,9 +310,9 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   for (size_t i = 0; i < count; i++) {
     if (!impls[i].op) continue;
     pd_status status = check_signature(&impls[i], &err);
-    if (status == PD_OK) status = check_op_scoped(&impls[i], &err);
-    if (status == PD_OK) status = check_flag(&impls[i], &err);
-    if (status == PD_OK) status = check_equal_flag_names(&impls[i], &err);
+    if (status == PD_OK) status = check_same_scoping(&impls[i], &err);
+    if (status == PD_OK) status = check_family_flag(&impls[i], &err);
+    if (status == PD_OK) status = check_flag_name_unique(&impls[i], &err);
     if (status != PD_OK) pd__report_add(report, &err);
   }
   if (report->status == before) return true;
@@ -325,7 +325,7 @@ bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *repo
   for (size_t i = 0; i < count; i++) {
     const pd__op *op = impls[i].op;
     if (!op || op->family->members == 0 || op->family->cell.flag) continue;
-    if (check_flag(&impls[i], &err) == PD_OK) pd__fail_memory(&err);
+    if (check_family_flag(&impls[i], &err) == PD_OK) pd__fail_memory(&err);
     pd__report_add(report, &err);
     return false;
   }

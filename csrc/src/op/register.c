@@ -27,7 +27,7 @@ static uintptr_t get_impl_address(const pd_op_def *def, size_t i) {
 }
 
 static void release_impl_modules(pd__operation *operation, const registered_impl *one) {
-  for (size_t i = 0; i < USED; i++) pd__module_unregister(operation, one->modules[i]);
+  for (size_t i = 0; i < USED; i++) pd__module_remove_registration(operation, one->modules[i]);
 }
 
 /* Stores the texts for good: many records share them. */
@@ -72,7 +72,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   made->def = whole;
   bool imports = whole.kind == PD_KIND_OP_IMPORT;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    made->modules[i] = pd__module_register(get_impl_address(&whole, i));
+    made->modules[i] = pd__module_add_registration(get_impl_address(&whole, i));
   }
   made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
   PD__LOCKED_OPERATION(operation);

@@ -141,7 +141,7 @@ static bool is_cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
   return false;
 }
 
-const char *pd__posix_find_fault(int fd, uint64_t size) {
+const char *pd__posix_find_library_fault(int fd, uint64_t size) {
   ElfW(Ehdr) header = {.e_type = ET_NONE};
   ssize_t length = pread(fd, &header, sizeof header, 0);
   if (length < EI_NIDENT || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
@@ -156,7 +156,7 @@ const char *pd__posix_find_fault(int fd, uint64_t size) {
   return is_cut_short(fd, &header, size) ? "is cut short" : NULL;
 }
 
-PD__READS_IMAGE const void *pd__posix_find_address(void *handle) {
+PD__READS_IMAGE const void *pd__posix_find_library_address(void *handle) {
   struct link_map *map;
   return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_ld : NULL;
 }

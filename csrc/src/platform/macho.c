@@ -63,7 +63,7 @@ void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor
   pd__posix_end_walk(&pause);
 }
 
-const char *pd__posix_find_fault(int fd, uint64_t size) {
+const char *pd__posix_find_library_fault(int fd, uint64_t size) {
   header start = {.magic = 0};
   (void)size;
   ssize_t length = pread(fd, &start, sizeof start, 0);
@@ -77,7 +77,7 @@ const char *pd__posix_find_fault(int fd, uint64_t size) {
 
 /* There is no way to ask a handle for its image, but opening the same image again returns the same
  * handle. The loader uses its low two bits. */
-const void *pd__posix_find_address(void *handle) {
+const void *pd__posix_find_library_address(void *handle) {
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const char *path = _dyld_get_image_name(i);
     void *again = path ? dlopen(path, RTLD_LAZY | RTLD_NOLOAD) : NULL;

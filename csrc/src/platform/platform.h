@@ -109,7 +109,7 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
 
 /* Returns the argument that this thread will pass to that function; NULL if it won't call it. Also
  * in a signal handler: this needs neither a lock nor memory. */
-void *pd__platform_exit_argument(void);
+void *pd__platform_get_exit_argument(void);
 
 /* Milliseconds since 1970. */
 int64_t pd__platform_time(void);
@@ -131,7 +131,7 @@ uintptr_t pd__platform_enter_loader(void);
 void pd__platform_leave_loader(uintptr_t entered);
 
 /* Returns whether a loaded image with this path is the library that was opened as `asked`. */
-bool pd__platform_is_path(const char *asked, const char *path);
+bool pd__platform_is_same_path(const char *asked, const char *path);
 
 /* For use at file scope. PD__PLATFORM_ANNOUNCE(record) lets modules find the pd_copy_record
  * `record`. PD__PLATFORM_AT_START(function) runs `function` before a module record in the same

@@ -40,7 +40,7 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
   return made && pthread_setspecific(exit_key, argument) == 0;
 }
 
-void *pd__platform_exit_argument(void) {
+void *pd__platform_get_exit_argument(void) {
   return __atomic_load_n(&has_exit_key, __ATOMIC_ACQUIRE) ? pthread_getspecific(exit_key) : NULL;
 }
 
@@ -77,7 +77,7 @@ void *pd__platform_retain_image(const char *path, uintptr_t low, uintptr_t high)
   pd__fork_pause pause;
   pd__platform_pause_fork(&pause);
   void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
-  uintptr_t inside = handle ? (uintptr_t)pd__posix_find_address(handle) : 0;
+  uintptr_t inside = handle ? (uintptr_t)pd__posix_find_library_address(handle) : 0;
   if (handle && (inside < low || inside >= high)) { /* a different image of the same name */
     dlclose(handle);
     handle = NULL;
@@ -144,14 +144,14 @@ pd_status pd__platform_open_library(const char *path, void **handle, const void 
   const char *why = "the path is empty, expected that of a shared library";
   int fd = *path ? open_regular_file(path, true, &status, &why) : -1;
   if (fd >= 0) {
-    why = pd__posix_find_fault(fd, (uint64_t)status.st_size);
+    why = pd__posix_find_library_fault(fd, (uint64_t)status.st_size);
     close(fd);
   }
   if (why) return pd__fail_load(path, why, err);
   pd__fork_pause pause;
   pd__platform_pause_fork(&pause);
   *handle = open_library(path);
-  *inside = *handle ? pd__posix_find_address(*handle) : NULL;
+  *inside = *handle ? pd__posix_find_library_address(*handle) : NULL;
   pd__platform_resume_fork(&pause);
   return *inside ? PD_OK : pd__fail_load(path, get_loader_message(path), err);
 }
@@ -166,7 +166,7 @@ void pd__platform_close_library(void *handle) {
 }
 
 /* A path without a slash was opened as "./path". */
-bool pd__platform_is_path(const char *asked, const char *path) {
+bool pd__platform_is_same_path(const char *asked, const char *path) {
   bool here = !strchr(asked, '/') && !strncmp(path, "./", 2);
   return !strcmp(asked, here ? path + 2 : path);
 }

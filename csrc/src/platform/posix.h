@@ -10,10 +10,10 @@
 
 /* Returns what is wrong with a library file of `size` bytes, as text for the user; NULL if the file
  * looks right or only the loader can tell. */
-const char *pd__posix_find_fault(int fd, uint64_t size);
+const char *pd__posix_find_library_fault(int fd, uint64_t size);
 
 /* Returns an address in the image of a handle from dlopen; NULL if the loader doesn't reveal it. */
-const void *pd__posix_find_address(void *handle);
+const void *pd__posix_find_library_address(void *handle);
 
 /* Enclose a walk over the images: fork waits until it is over. */
 void pd__posix_begin_walk(pd__fork_pause *pause);

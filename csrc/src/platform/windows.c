@@ -161,7 +161,7 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
   return set;
 }
 
-void *pd__platform_exit_argument(void) { return exit_argument; }
+void *pd__platform_get_exit_argument(void) { return exit_argument; }
 
 void *pd__platform_retain_image(const char *path, uintptr_t low, uintptr_t high) {
   HMODULE image = NULL;
@@ -332,7 +332,7 @@ pd_status pd__platform_open_library(const char *path, void **handle, const void 
 void pd__platform_close_library(void *handle) { FreeLibrary(handle); }
 
 /* File names are case-insensitive. */
-bool pd__platform_is_path(const char *asked, const char *path) {
+bool pd__platform_is_same_path(const char *asked, const char *path) {
   wchar_t *left = get_full_path(asked), *right = get_full_path(path);
   bool same = left && right && CompareStringOrdinal(left, -1, right, -1, TRUE) == CSTR_EQUAL;
   free(left);

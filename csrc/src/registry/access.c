@@ -147,7 +147,7 @@ const uint32_t *pd_flag_get_generation(const pd_flag *flag) {
 static pd_status set_value(pd_flag *flag, const char *text, pd_type type, pd_value value,
                            const pd_origin *origin, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_handle(&operation, flag, text, type, err);
+  pd_status status = pd__flag_check_defined_as(&operation, flag, text, type, err);
   if (status == PD_OK) status = pd__assign_value(&operation, flag, text, value, origin, err);
   return pd__operation_return(&operation, status);
 }

@@ -40,7 +40,7 @@ static void append_reserved_change(pd__changes *changes) {
 /* ---- Lists that grow ---- */
 
 /* Returns true if the value of `change` is added to that of `other`. */
-static bool is_continued_use(const pd__change *change, const pd__change *other) {
+static bool can_join_uses(const pd__change *change, const pd__change *other) {
   bool used = other->text && !other->literal && other->flag == change->flag;
   return used && pd__origin_is_continued(&other->origin, &change->origin);
 }
@@ -53,7 +53,7 @@ static __attribute__((noinline)) pd_status join_with_previous_use(const pd__chan
   if (!change->text || change->literal) return PD_OK;
   for (size_t i = changes->count; i > 0; i--) {
     pd__change *other = &changes->items[i - 1];
-    if (!is_continued_use(change, other)) continue;
+    if (!can_join_uses(change, other)) continue;
     size_t room = other->room;
     char *text = pd__lists_join(&changes->operation->arena, other->text, change->text, &room);
     if (!text) return pd__fail_memory(err);
@@ -149,7 +149,7 @@ void pd__changes_add_assignment(pd__changes *changes, pd_flag *node, const char 
 
 /* ---- Changes without a new value ---- */
 
-static void add_without_value(pd__changes *changes, const pd__change *wanted) {
+static void add_change_without_value(pd__changes *changes, const pd__change *wanted) {
   pd__change *change = reserve_change(changes);
   if (!change) pd__report_fail_memory(changes->report);
   if (!change) return;
@@ -187,7 +187,7 @@ static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *orig
   }
   pd__change change = {.flag = flag, .origin = *origin, .resets = true};
   pd__prepare_reset(&change, changes->pushes);
-  add_without_value(changes, &change);
+  add_change_without_value(changes, &change);
 }
 
 void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *items, size_t count,
@@ -201,7 +201,8 @@ void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *item
       add_unset(changes, flag, origin);
       continue;
     }
-    pd_status status = pd__flag_check_handle(changes->operation, flag, text, items[i].type, &err);
+    pd_status status =
+        pd__flag_check_defined_as(changes->operation, flag, text, items[i].type, &err);
     if (status == PD_OK) {
       status = pd__changes_try_assignment(changes, flag, text, items[i].value, origin, 0, &err);
     }
@@ -213,8 +214,8 @@ void pd__changes_add_drop(pd__changes *changes, pd_flag *flag, pd_source source)
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (!check_flag_open(changes, flag, &given.origin)) return;
-  add_without_value(changes,
-                    &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
+  add_change_without_value(changes,
+                           &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
 
 void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action action) {
@@ -225,15 +226,15 @@ void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action actio
     pd__change change = {.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time};
     change.resets = action == PD__RESET;
     pd__prepare_reset(&change, false);
-    add_without_value(changes, &change);
+    add_change_without_value(changes, &change);
   }
 }
 
 void pd__changes_add_pop(pd__changes *changes, pd__override_entry *override_entry) {
-  add_without_value(changes, &(pd__change){.flag = override_entry->flag,
-                                           .action = PD__POP,
-                                           .override_entry = override_entry,
-                                           .popped = override_entry->number});
+  add_change_without_value(changes, &(pd__change){.flag = override_entry->flag,
+                                                  .action = PD__POP,
+                                                  .override_entry = override_entry,
+                                                  .popped = override_entry->number});
 }
 
 /* ---- The remaining stages ---- */

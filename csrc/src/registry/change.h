@@ -142,8 +142,8 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
 
 /* Returns PD_OK if the flag of a handle accepts `text` or, if that is NULL, a value of the type. If
  * its name has become an alias of another flag, the handle counts as undefined. */
-pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
-                                pd_type type, pd_error *err);
+pd_status pd__flag_check_defined_as(pd__operation *operation, pd_flag *flag, const char *text,
+                                    pd_type type, pd_error *err);
 
 /* Returns what a use of a flag that counts adds to: the value of the use before it in the same
  * place, or the default. */

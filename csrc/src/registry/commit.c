@@ -62,7 +62,7 @@ static bool store_location(pd__change *change, const char **given, const char **
 typedef enum visit { ONE_CHANGE, SEVERAL_CHANGES, IS_OPEN, VISITS } visit;
 
 /* Marks the flags of several changes, and returns the mark of ONE_CHANGE; 0 if there are none. */
-static uint32_t mark_repeated(const pd__changes *changes) {
+static uint32_t mark_repeated_flags(const pd__changes *changes) {
   if (changes->count < 2 || changes->pushes) return 0;
   bool any = false;
   uint32_t first = pd__next_visit_marks(VISITS);
@@ -76,7 +76,7 @@ static uint32_t mark_repeated(const pd__changes *changes) {
 }
 
 /* Returns whether the commit may need a new entry in the history. */
-static bool is_entry_needed(const pd__changes *changes, const pd__change *change) {
+static bool is_history_entry_needed(const pd__changes *changes, const pd__change *change) {
   return change->flag->assigned || changes->pushes || pd__flag_override(change->flag);
 }
 
@@ -89,7 +89,7 @@ static bool reserve_memory(pd__changes *changes, uint32_t marks) {
     bool repeated = marks && change->flag->visit_mark == marks + SEVERAL_CHANGES;
     entries += repeated;
     if (change->action != PD__ASSIGN) continue;
-    entries += repeated || (!changes->scopes && is_entry_needed(changes, change));
+    entries += repeated || (!changes->scopes && is_history_entry_needed(changes, change));
     if (!store_text(change) || !store_location(change, &given, &kept)) return false;
     if (changes->pushes && !pd__flag_make_extra(change->flag)) return false;
   }
@@ -102,7 +102,7 @@ static bool reserve_memory(pd__changes *changes, uint32_t marks) {
 /* ---- What takes effect ---- */
 
 /* Warns, once for each temporary value, of an assignment by the program below it. */
-static void warn_of_temporary(pd_flag *flag, const pd_origin *origin) {
+static void warn_of_temporary_override(pd_flag *flag, const pd_origin *origin) {
   char source[PD__SOURCE_SIZE];
   pd__override_entry *top = pd__flag_override(flag);
   if (!top || !top->temporary || top->warned || origin->source != PD_SOURCE_RUNTIME) return;
@@ -116,7 +116,7 @@ static void assign_change(const pd__changes *changes, const pd__change *change) 
   pd_flag *flag = change->flag;
   const pd__override_entry *own = pd__flag_own_override(flag);
   bool over = own && change->origin.source == PD_SOURCE_RUNTIME;
-  if (!changes->pushes) warn_of_temporary(flag, &change->origin);
+  if (!changes->pushes) warn_of_temporary_override(flag, &change->origin);
   if (!changes->pushes && !over) {
     pd__history_assign(flag, change->value, &change->origin);
     return;
@@ -127,7 +127,7 @@ static void assign_change(const pd__changes *changes, const pd__change *change) 
 }
 
 /* While validators ran, the override may have ended, or lost its value of the flag. */
-static bool is_entry_present(const pd__change *change) {
+static bool is_override_entry_present(const pd__change *change) {
   size_t count;
   return pd__override_find(change->popped, &count) && change->override_entry->flag == change->flag;
 }
@@ -148,7 +148,7 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   while (dropped & PD__SOURCE_BIT(PD_SOURCE_OVERRIDE) && pd__flag_override(flag)) {
     pd__override_entry_drop(flag->extra->overrides);
   }
-  if (change->action == PD__POP && is_entry_present(change))
+  if (change->action == PD__POP && is_override_entry_present(change))
     pd__override_entry_drop(change->override_entry);
   if (dropped) pd__history_drop(flag, dropped);
   clear_former_sensitive(change);
@@ -156,7 +156,7 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
 }
 
 /* Makes one of several changes of a flag, unseen by readers. */
-static void commit_unpublished(const pd__change *change, uint32_t marks) {
+static void commit_without_publishing(const pd__change *change, uint32_t marks) {
   pd_flag *flag = change->flag;
   if (flag->visit_mark != marks + IS_OPEN) pd__history_begin_edit(flag);
   flag->visit_mark = marks + IS_OPEN;
@@ -170,7 +170,7 @@ static void commit_all_changes(const pd__changes *changes, uint32_t marks) {
   for (size_t i = 0; i < changes->count; i++) {
     const pd__change *change = &changes->items[i];
     if (marks && change->flag->visit_mark > marks) {
-      commit_unpublished(change, marks);
+      commit_without_publishing(change, marks);
     } else {
       commit_change(changes, change);
     }
@@ -202,7 +202,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
   bool notifies = changes->hooked && !changes->scopes;
   pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
   pd_status status = from ? collect_watchers(changes, err) : PD_OK;
-  uint32_t marks = mark_repeated(changes);
+  uint32_t marks = mark_repeated_flags(changes);
   if (status == PD_OK && !reserve_memory(changes, marks)) status = pd__fail_memory(err);
   if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);

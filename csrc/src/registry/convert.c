@@ -48,7 +48,7 @@ static void append_result(const char *text, size_t length, void *context) {
 }
 
 void pd__conversions_run(pd__operation *operation, pd__conversion *list) {
-  pd__hooks_prepare(operation);
+  pd__hooks_prepare_call(operation);
   pd__operation_unlock(operation);
   for (; list; list = list->next) {
     if (list->answered) continue;
@@ -95,7 +95,7 @@ static bool is_conversion_needed(const pd__change *change) {
 
 /* Returns the conversions that are left to do, whose list begins with that of the first; NULL also
  * if memory is out, which the arena knows. */
-static needed *collect_needed(pd__changes *changes) {
+static needed *collect_needed_conversions(pd__changes *changes) {
   pd__operation *operation = changes->operation;
   needed *first = NULL, **end = &first;
   pd__conversion *last = NULL;
@@ -115,7 +115,7 @@ static needed *collect_needed(pd__changes *changes) {
 }
 
 /* A change that was prepared for another definition meanwhile is left to the next round. */
-static void apply_answers(pd__changes *changes, const needed *all) {
+static void apply_conversions(pd__changes *changes, const needed *all) {
   for (; all; all = all->next) {
     pd_error err;
     pd__change *change = all->change;
@@ -137,14 +137,14 @@ static void refuse_within_loader(const pd__changes *changes, const pd__change *c
 void pd__convert_changes(pd__changes *changes) {
   pd__operation *operation = changes->operation;
   for (int round = 0; round < ROUNDS; round++) {
-    const needed *all = collect_needed(changes);
+    const needed *all = collect_needed_conversions(changes);
     if (operation->arena.failed) pd__report_fail_memory(changes->report);
     if (all && pd__loader_is_entered()) refuse_within_loader(changes, all->change);
     if (!all || operation->arena.failed || pd__loader_is_entered()) return;
     bool pinned = pd__conversions_pin(operation, all->conversion);
     if (pinned) pd__conversions_run(operation, all->conversion);
     pd__prepare_changes_again(changes);
-    if (pinned) apply_answers(changes, all);
+    if (pinned) apply_conversions(changes, all);
   }
   pd__report_fail(changes->report, PD_ERR_REFUSED,
                   "flags kept being defined while their values were converted");

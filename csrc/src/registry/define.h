@@ -61,7 +61,7 @@ bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node);
 void pd__cell_publish(pd__cell *cell, pd__report *waiting);
 
 /* Sets the fields of a flag that follow from the definition in its first cell. */
-void pd__flag_copy_definition(pd_flag *flag);
+void pd__flag_cache_definition(pd_flag *flag);
 
 /* Records that a host withdraws the definition, for which pd__undefine_cells is called next, and
  * removes the hooks of the flag. */
@@ -74,7 +74,7 @@ bool pd__flag_get_retained_value(pd_flag *flag, pd_flag_entry *out);
 /* Removes the definitions of a flag for one that has been checked and is published next: nothing of
  * the flag changes that the new definition doesn't change, except that its default value is gone.
  * Returns their cells, a list. */
-pd__cell *pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh);
+pd__cell *pd__flag_remove_definition(pd_flag *flag, const pd_flag_def *fresh);
 
 /* Returns the flag of a cell; NULL if it has none. */
 pd_flag *pd__cell_flag(const pd__cell *cell);

@@ -9,7 +9,7 @@ pd_flag *pd__draft_new(pd__arena *arena, const pd_flag *node, pd__cell *cell) {
   *draft = *node;
   cell->next = NULL;
   draft->cells = cell;
-  pd__flag_copy_definition(draft);
+  pd__flag_cache_definition(draft);
   draft->defined = true;
   draft->assigned = draft->assignable = draft->single = false;
   draft->variable = NULL;

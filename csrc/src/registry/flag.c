@@ -115,4 +115,4 @@ void pd__flag_hide_variable(pd_flag *flag) {
   while (__atomic_load_n(&peeking, __ATOMIC_SEQ_CST) > 0) pd__platform_yield();
 }
 
-void pd__flag_reset_readers(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_CST); }
+void pd__flag_readers_reset_in_child(void) { __atomic_store_n(&peeking, 0, __ATOMIC_SEQ_CST); }

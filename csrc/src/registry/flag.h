@@ -121,7 +121,7 @@ struct pd_flag {
 pd__extra *pd__flag_make_extra(pd_flag *node);
 
 /* Gives up a node whose name can't be stored because memory runs out: lookups no longer find it. */
-void pd__names_abandon(pd_flag *node);
+void pd__names_clear_name(pd_flag *node);
 
 /* ---- Overrides (override.c) ---- */
 
@@ -134,7 +134,7 @@ bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, cons
                          bool resets);
 
 /* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
- * does anything. Valid until pd__override_forget. Returns NULL if there is no such override. */
+ * does anything. Valid until pd__override_free. Returns NULL if there is no such override. */
 pd__override_entry *pd__override_find(pd_override number, size_t *count);
 
 /* Ends what an override does to a flag. The caller publishes the value below, unless the flag is

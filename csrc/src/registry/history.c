@@ -43,7 +43,7 @@ static void remove_entry(pd__entry **at) {
 
 /* Called when a value of `source` was put before the list `at`. Marks the values of that source in
  * the list as replaced, and keeps only the latest PD_HISTORY_KEPT of them. */
-static void mark_replaced(pd__entry **at, pd_source source) {
+static void mark_replaced_entries(pd__entry **at, pd_source source) {
   size_t kept = 0;
   while (*at) {
     if ((*at)->origin.source != source) {
@@ -67,7 +67,7 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh) {
   }
   fresh->next = *list;
   *list = fresh;
-  mark_replaced(&fresh->next, fresh->origin.source);
+  mark_replaced_entries(&fresh->next, fresh->origin.source);
 }
 
 /* Stores the value below the overrides. Without overrides it goes to the node and, if `publish` is
@@ -135,7 +135,7 @@ void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin) 
     return;
   }
   push_current_entry(flag);
-  mark_replaced(&flag->history, origin->source);
+  mark_replaced_entries(&flag->history, origin->source);
   set_origin(flag, origin);
   set_base_value(flag, value, true);
 }

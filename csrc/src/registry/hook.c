@@ -143,7 +143,7 @@ void pd__hooks_reset_in_child(void) {
 pd__handler pd__handlers[PD__HANDLINGS];
 
 void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fresh) {
-  pd__module_unregister(operation, pd__handlers[what].module);
+  pd__module_remove_registration(operation, pd__handlers[what].module);
   pd__handlers[what] = fresh;
   if (what == PD__HANDLE_WARNINGS) pd__set_pending_work(PD__WORK_WARNINGS, fresh.function != NULL);
 }
@@ -177,7 +177,7 @@ void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *modul
 }
 
 /* Returns a hook that can be released now, claimed by this thread; NULL if there is none. */
-static pd__hook *acquire_removed(void) {
+static pd__hook *acquire_removed_hook(void) {
   bool within = pd__loader_is_entered(); /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
   while (found && (found->calls > 0 || (found->deferrable && within))) found = found->next_removed;
@@ -188,13 +188,13 @@ static pd__hook *acquire_removed(void) {
 
 /* The hook stays in the list until its module is pinned: if the module leaves meanwhile,
  * pd__hooks_remove_of_module must find it. */
-static pd__handler detach_release(pd__operation *operation, pd__hook *hook) {
+static pd__handler detach_removed_hook(pd__operation *operation, pd__hook *hook) {
   pd__handler release = pd__handler_pin(operation, &hook->release);
   pd__hook **at = &removed;
   while (*at != hook) at = &(*at)->next_removed;
   *at = hook->next_removed;
-  pd__module_unregister(operation, hook->call.module);
-  pd__module_unregister(operation, hook->release.module);
+  pd__module_remove_registration(operation, hook->call.module);
+  pd__module_remove_registration(operation, hook->release.module);
   free(hook);
   return release;
 }
@@ -204,10 +204,10 @@ void pd__hooks_release_removed(pd__operation *operation) {
   do { /* calls from release functions nest here, up to the limit of depth */
     if (!pd__has_pending_work(PD__WORK_RELEASES)) return;
     pd__operation_lock(operation);
-    hook = pd__hooks_check_depth(NULL) == PD_OK ? acquire_removed() : NULL;
+    hook = pd__hooks_check_depth(NULL) == PD_OK ? acquire_removed_hook() : NULL;
     pd__handler release = {.function = NULL};
-    if (hook) release = detach_release(operation, hook);
-    if (hook) pd__hooks_prepare(operation);
+    if (hook) release = detach_removed_hook(operation, hook);
+    if (hook) pd__hooks_prepare_call(operation);
     pd__operation_unlock(operation);
     PD__IN_HOOK(operation);
     if (release.function) ((void (*)(void *))release.function)(release.context);
@@ -238,7 +238,7 @@ bool pd__hook_is_called_here(const pd__listing *listing) {
   return is_own_call(listing) && listing->frame > (uintptr_t)__builtin_frame_address(0);
 }
 
-void pd__hooks_prepare(pd__operation *operation) {
+void pd__hooks_prepare_call(pd__operation *operation) {
   uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
   count_calls_above(frame);
   pd__operation_push(operation);

@@ -68,7 +68,7 @@ bool pd__hook_is_called_here(const pd__listing *listing);
 
 /* Before the first call of a hook by the operation: lists it. If memory runs out, the calls don't
  * count. */
-void pd__hooks_prepare(pd__operation *operation);
+void pd__hooks_prepare_call(pd__operation *operation);
 
 /* A call of a hook. */
 typedef struct pd__hook_call {
@@ -78,8 +78,8 @@ typedef struct pd__hook_call {
 void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation);
 void pd__hooks_exit_call(const pd__hook_call *call);
 
-/* Declare this around a call of a hook, after pd__hooks_prepare, without the lock: it keeps the
- * depth right however the call ends. */
+/* Declare this around a call of a hook, after pd__hooks_prepare_call, without the lock: it keeps
+ * the depth right however the call ends. */
 #define PD__IN_HOOK(operation)                                                                     \
   pd__hook_call in_hook __attribute__((cleanup(pd__hooks_exit_call)));                             \
   pd__hooks_enter_call(&in_hook, operation)

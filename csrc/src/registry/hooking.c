@@ -35,7 +35,7 @@ static void check_fleet_values(pd__operation *operation, pd_hook added) {
 /* ---- Adding and removing ---- */
 
 static pd__handler make_handler(uintptr_t function, void *context) {
-  return (pd__handler){(pd__function *)function, context, pd__module_register(function)};
+  return (pd__handler){(pd__function *)function, context, pd__module_add_registration(function)};
 }
 
 static pd_status add_function(bool watches, uintptr_t function, void *context,
@@ -50,8 +50,8 @@ static pd_status add_function(bool watches, uintptr_t function, void *context,
   if (status == PD_OK && out) *out = added;
   if (status == PD_OK && !watches) check_fleet_values(&operation, added);
   if (status != PD_OK) {
-    pd__module_unregister(&operation, like.call.module);
-    pd__module_unregister(&operation, like.release.module);
+    pd__module_remove_registration(&operation, like.call.module);
+    pd__module_remove_registration(&operation, like.release.module);
   }
   return pd__operation_return(&operation, status);
 }
@@ -70,7 +70,7 @@ pd_status pd_watcher_add(pd_flag *flag, pd_watcher function, void *context, void
   return add_function(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0, out, err);
 }
 
-static pd_status remove_or_defer(pd_hook number, bool removes, pd_error *err) {
+static pd_status remove_or_defer_hook(pd_hook number, bool removes, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd__hook *hook = pd__hook_find(number);
   if (hook && removes) pd__hook_remove(hook);
@@ -82,11 +82,11 @@ static pd_status remove_or_defer(pd_hook number, bool removes, pd_error *err) {
 }
 
 pd_status pd_hook_remove(pd_hook number, pd_error *err) {
-  return remove_or_defer(number, true, err);
+  return remove_or_defer_hook(number, true, err);
 }
 
 pd_status pd_hook_defer(pd_hook number, pd_error *err) {
-  return remove_or_defer(number, false, err);
+  return remove_or_defer_hook(number, false, err);
 }
 
 /* ---- Handlers ---- */

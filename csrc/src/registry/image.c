@@ -61,7 +61,7 @@ bool pd__module_is_present(const pd_module *module) { return module->present; }
 
 void pd__module_set_present(pd_module *module, bool present) { module->present = present; }
 
-void pd__module_set_record(pd_module *module) { module->has_record = true; }
+void pd__module_mark_has_record(pd_module *module) { module->has_record = true; }
 
 struct pd__membership *pd__module_membership(const pd_module *module) {
   return module->membership;
@@ -135,7 +135,7 @@ void pd__module_mark_gone(pd_module *module) {
   module->handle = NULL;
 }
 
-static bool is_reusable(uint32_t number, const void *path) {
+static bool is_reusable_module(uint32_t number, const void *path) {
   const pd_module *module = module_of_number(number);
   return module->path == path && !module->present;
 }
@@ -153,7 +153,7 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern_text(image->path);
   if (!path || !reserve_by_address()) return NULL;
   uint32_t hash = pd__hash_text(path, strlen(path));
-  uint32_t number = pd__table_find(&by_path, hash, is_reusable, path);
+  uint32_t number = pd__table_find(&by_path, hash, is_reusable_module, path);
   pd_module *module = number ? module_of_number(number) : add_module(path, hash);
   if (!module) return NULL;
   pd__module_mark_gone(module);
@@ -185,7 +185,7 @@ pd_module *pd__module_find_or_add(const void *address) {
   return module;
 }
 
-pd_module *pd__module_register(uintptr_t address) {
+pd_module *pd__module_add_registration(uintptr_t address) {
   pd_module *module = address ? pd__module_find_or_add((const void *)address) : NULL;
   if (!module || module->stays || module->has_record) return module;
   void *reference = pd__platform_retain_image(module->path, module->low, module->high);

@@ -119,7 +119,7 @@ static pd__journal_state *find_state(const pd_flag *flag) {
   return &seen[flag->index];
 }
 
-void pd__journal_record_now(pd_flag *flag) {
+void pd__journal_record_if_changed(pd_flag *flag) {
   pd_event kind;
   pd__journal_state now = read_state(flag), *last = find_state(flag);
   if (!last || !classify_event(last, &now, &kind)) return;
@@ -144,7 +144,7 @@ bool pd__journal_is_stale(void) { return __atomic_load_n(&overlooked, __ATOMIC_A
 void pd__journal_refresh(void) {
   if (!overlooked) return;
   __atomic_store_n(&overlooked, false, __ATOMIC_RELEASE);
-  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) pd__journal_record_now(flag);
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) pd__journal_record_if_changed(flag);
 }
 
 bool pd__journal_start(void) {

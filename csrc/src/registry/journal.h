@@ -41,9 +41,9 @@ extern uint64_t pd__journal_mark;
 bool pd__journal_start(void);
 
 /* Records the flag's current value, if it is a different one. */
-void pd__journal_record_now(pd_flag *flag);
+void pd__journal_record_if_changed(pd_flag *flag);
 static inline void pd__journal_record(pd_flag *flag) {
-  if (__builtin_expect(pd__journal_on, false)) pd__journal_record_now(flag);
+  if (__builtin_expect(pd__journal_on, false)) pd__journal_record_if_changed(flag);
 }
 
 /* Something else about flags has changed. */

@@ -143,7 +143,7 @@ bool pd__names_store_name(pd_flag *node, const char *name, size_t length) {
   return stored != NULL;
 }
 
-void pd__names_abandon(pd_flag *node) {
+void pd__names_clear_name(pd_flag *node) {
   node->name = "";
   node->length = 0;
 }
@@ -165,9 +165,9 @@ bool pd__names_free_unused(pd_flag *node) {
   return true;
 }
 
-void pd__names_detach(pd_flag *node, const char *text) {
+void pd__names_detach_text(pd_flag *node, const char *text) {
   if (pd__names_free_unused(node) || node->name != text) return;
-  if (!pd__names_store_name(node, text, node->length)) pd__names_abandon(node);
+  if (!pd__names_store_name(node, text, node->length)) pd__names_clear_name(node);
 }
 
 bool pd__name_retain(pd_flag *node) {

@@ -173,7 +173,7 @@ void pd__notices_deliver(pd__operation *operation) {
     operation->notices = notice->next;
     pd__operation_lock(operation);
     pd__handler due = pin_watcher(operation, notice);
-    if (due.function) pd__hooks_prepare(operation);
+    if (due.function) pd__hooks_prepare_call(operation);
     pd__operation_unlock(operation);
     if (!due.function) continue;
     PD__IN_HOOK(operation);

@@ -7,7 +7,7 @@
 #include "scope.h"
 
 void pd__operations_reset_in_child(void) {
-  pd__listings_in_child();
+  pd__listings_reset_in_child();
   pd__pins_reset_in_child();
   pd__hooks_reset_in_child();
   pd__deferred_reset_in_child();

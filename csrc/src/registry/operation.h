@@ -103,7 +103,7 @@ void pd__listing_remove(pd__listing *listing);
 pd__listing *pd__listing_next(const pd__listing *previous);
 
 /* In the child of a fork, removes the operations of other threads. */
-void pd__listings_in_child(void);
+void pd__listings_reset_in_child(void);
 
 /* Returns whether what the operation keeps is that of the parent of this process. */
 static inline bool pd__operation_is_lost(const pd__operation *operation) {

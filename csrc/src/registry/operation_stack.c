@@ -28,7 +28,7 @@ void pd__listing_remove(pd__listing *listing) {
   if (listing->next) listing->next->at = listing->at;
 }
 
-void pd__listings_in_child(void) {
+void pd__listings_reset_in_child(void) {
   uintptr_t here = pd__platform_thread();
   for (pd__listing *each = listings, *next; each; each = next) {
     next = each->next;

@@ -178,7 +178,7 @@ bool pd__module_make_permanent(pd__operation *operation, pd_module *module) {
   return false;
 }
 
-void pd__module_unregister(pd__operation *operation, pd_module *module) {
+void pd__module_remove_registration(pd__operation *operation, pd_module *module) {
   if (!module || module->registrations == 0 || --module->registrations > 0) return;
   if (module->reference) queue_close(operation, module->reference, NULL);
   module->reference = NULL;

@@ -46,8 +46,8 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
                   pd_type_name(flag->type), pd_type_name(type));
 }
 
-pd_status pd__flag_check_handle(pd__operation *operation, pd_flag *flag, const char *text,
-                                pd_type type, pd_error *err) {
+pd_status pd__flag_check_defined_as(pd__operation *operation, pd_flag *flag, const char *text,
+                                    pd_type type, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   return text ? pd__flag_check_defined(operation, flag, err)
               : pd__flag_check_type(operation, flag, type, err);
@@ -84,17 +84,17 @@ static pd_status check_literal(const pd__change *change, pd_error *err) {
 /* ---- Parsing ---- */
 
 /* Choices are checked after the conversion, which may make a value one of them. */
-static pd_status check_unconverted(const pd_flag_def *def, pd_value value) {
+static pd_status check_unconverted_value(const pd_flag_def *def, pd_value value) {
   pd_flag_def open = *def;
   if (!def->convert) return pd__value_check(def, value);
   open.choices = NULL;
   return pd__value_check(&open, value);
 }
 
-static pd_status read_value(const pd_flag *flag, const char *text, pd_value *value) {
+static pd_status read_and_check_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (flag->simple && text) return pd__value_parse(flag->type, text, value);
   pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
-  return status == PD_OK ? check_unconverted(pd__flag_def(flag), *value) : status;
+  return status == PD_OK ? check_unconverted_value(pd__flag_def(flag), *value) : status;
 }
 
 static pd_status read_change(pd__change *change, pd_error *err) {
@@ -103,7 +103,7 @@ static pd_status read_change(pd__change *change, pd_error *err) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
   }
   if (change->literal && check_literal(change, err) != PD_OK) return PD_ERR_TYPE;
-  pd_status status = read_value(flag, change->text, &change->value);
+  pd_status status = read_and_check_value(flag, change->text, &change->value);
   if (status == PD_OK) return PD_OK;
   char number[PD__NUMBER_SIZE];
   const char *text =
@@ -122,7 +122,7 @@ static bool is_unchanged(const pd__change *change) {
 
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a
  * forked child or the initializer of a pool may set everything again. */
-static pd_status read_after_startup(pd__change *change, pd_error *err) {
+static pd_status check_unchanged_after_startup(pd__change *change, pd_error *err) {
   bool kept = read_change(change, NULL) == PD_OK && is_unchanged(change);
   change->action = PD__IDLE;
   return kept ? PD_OK : fail_startup_over(change->node->name, &change->origin, err);
@@ -162,10 +162,10 @@ pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_
     status = check_writable(flag, change->node->name, &change->origin, err);
     if (status != PD_OK) return status;
     bool warns = (def->retired || def->deprecated) && !changes->are_drafts;
-    if (warns) pd__warn_of_flag(flag, &change->origin);
+    if (warns) pd__warn_of_deprecated_flag(flag, &change->origin);
     if (def->retired) change->action = PD__IDLE;
     bool late = is_startup_over(flag) && !changes->is_defining && !def->retired;
-    if (late && !def->convert) return read_after_startup(change, err);
+    if (late && !def->convert) return check_unchanged_after_startup(change, err);
   }
   return change->action == PD__IDLE ? PD_OK : read_change(change, err);
 }

@@ -51,7 +51,7 @@ static void unlink_aliases(const pd_flag *flag, const pd_flag_def *def) {
 }
 
 /* Values of a former, sensitive definition stay secret. */
-void pd__flag_copy_definition(pd_flag *flag) {
+void pd__flag_cache_definition(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->name = def->name;
   flag->hooked = def->validate || def->watch || def->convert;
@@ -66,7 +66,7 @@ static void set_defined(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->defined = true;
   pd__hooks_count_definition(def, 1);
-  pd__flag_copy_definition(flag);
+  pd__flag_cache_definition(flag);
   pd__flag_renew_generation(flag);
   if (flag->extended && flag->extra->scopes > 0) pd__scopes_adopt_definition(flag);
 }
@@ -110,7 +110,7 @@ static void store_flag_name(pd_flag *flag, const pd__cell *cell) {
   const pd_module *module = pd__cell_module(cell);
   bool stays =
       module && module->stays && (uintptr_t)name - module->low < module->high - module->low;
-  if (!stays && !pd__names_store_name(flag, name, strlen(name))) pd__names_abandon(flag);
+  if (!stays && !pd__names_store_name(flag, name, strlen(name))) pd__names_clear_name(flag);
 }
 
 /* The remaining imports get their own default again, and wait for the name that they import, which
@@ -224,14 +224,14 @@ static pd__cell *unlink_definitions(pd_flag *flag) {
   return unlinked;
 }
 
-static bool has_assignable(const pd_flag *flag) {
+static bool has_assignable_cell(const pd_flag *flag) {
   const pd__cell *cell = flag->cells;
   while (cell && !(cell->def->assignable && cell->def->cell)) cell = cell->next;
   return cell != NULL;
 }
 
 /* If the state changes, it is 0 meanwhile: no reader may take a value for one of the old type. */
-pd__cell *pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh) {
+pd__cell *pd__flag_remove_definition(pd_flag *flag, const pd_flag_def *fresh) {
   const pd_flag_def *gone = pd__flag_def(flag);
   if (gone->type != fresh->type || gone->list != fresh->list) {
     __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
@@ -243,6 +243,6 @@ pd__cell *pd__define_remove_old(pd_flag *flag, const pd_flag_def *fresh) {
   pd__cell *unlinked = unlink_definitions(flag);
   relink_stray_imports(flag, fresh);
   flag->defined = flag->simple = flag->hooked = flag->single = flag->warned = false;
-  flag->assignable = has_assignable(flag);
+  flag->assignable = has_assignable_cell(flag);
   return unlinked;
 }

@@ -46,7 +46,7 @@ bool pd__questions_pin(pd__operation *operation, pd__question *list) {
 }
 
 void pd__questions_ask(pd__operation *operation, pd__question *list) {
-  pd__hooks_prepare(operation);
+  pd__hooks_prepare_call(operation);
   pd__operation_unlock(operation);
   for (; list; list = list->next) {
     if (list->answered) continue;

@@ -126,7 +126,7 @@ bool pd__refusals_drop_pending(const pd_origin *origin) {
   return drops;
 }
 
-void pd__refusals_forget(void) { dropped_count = 0; }
+void pd__refusals_forget_dropped(void) { dropped_count = 0; }
 
 /* ---- Public functions ---- */
 

@@ -132,10 +132,10 @@ bool pd__names_free_unused(pd_flag *node);
 /* Does the same for a node whose name may be `text`, which is about to be freed: if the node is
  * still needed, its name is interned. If memory runs out for that, lookups no longer find the
  * node. */
-void pd__names_detach(pd_flag *node, const char *text);
+void pd__names_detach_text(pd_flag *node, const char *text);
 
 /* Keeps a node while values for its name are made. Returns false, and does nothing, if memory is
- * out. pd__name_release undoes it; pd__names_detach then frees the node. */
+ * out. pd__name_release undoes it; pd__names_detach_text then frees the node. */
 bool pd__name_retain(pd_flag *node);
 void pd__name_release(pd_flag *node);
 
@@ -178,7 +178,7 @@ typedef struct pd__meaning {
 pd_flag *pd__resolve_name(const char *name, size_t length);
 
 /* Like pd__resolve_name, but also accepts --noname. The caller checks that the flag is a bool. */
-pd__meaning pd__resolve_negated(const char *name, size_t length);
+pd__meaning pd__resolve_maybe_negated(const char *name, size_t length);
 
 /* Fails because no flag has the name, and suggests the nearest one. */
 pd_status pd__fail_undefined(const char *name, pd_error *err);
@@ -225,7 +225,7 @@ bool pd__module_is_present(const pd_module *module);
 void pd__module_set_present(pd_module *module, bool present);
 
 /* The module has a record, which announces when it leaves. */
-void pd__module_set_record(pd_module *module);
+void pd__module_mark_has_record(pd_module *module);
 
 /* What module/module.h knows of the module; NULL: it has never joined. */
 struct pd__membership *pd__module_membership(const pd_module *module);
@@ -251,13 +251,13 @@ void pd__module_mark_gone(pd_module *module);
 pd_module *pd__module_find_or_add(const void *address);
 
 /* Like pd__module_find_or_add, for an address about to be registered. An image without a record,
- * which can't announce that it leaves, is kept loaded until pd__module_unregister. Returns NULL for
- * 0. The caller must not hold the lock. */
-pd_module *pd__module_register(uintptr_t address);
+ * which can't announce that it leaves, is kept loaded until pd__module_remove_registration. Returns
+ * NULL for 0. The caller must not hold the lock. */
+pd_module *pd__module_add_registration(uintptr_t address);
 
-/* Undoes pd__module_register; the image may be unloaded when the operation ends. `module` may be
- * NULL. */
-void pd__module_unregister(pd__operation *operation, pd_module *module);
+/* Undoes pd__module_add_registration; the image may be unloaded when the operation ends. `module`
+ * may be NULL. */
+void pd__module_remove_registration(pd__operation *operation, pd_module *module);
 
 /* ---- How long modules stay (pin.c). The caller holds the lock. ---- */
 
@@ -316,7 +316,7 @@ extern uint64_t pd__values_revision;
 void pd__flag_hide_variable(pd_flag *flag);
 
 /* For the child of a fork, where no other thread reads. */
-void pd__flag_reset_readers(void);
+void pd__flag_readers_reset_in_child(void);
 
 /* Returns the value in the module's variable; for a string or without a variable, the committed
  * value. Needs no lock. */
@@ -390,7 +390,7 @@ bool pd__flag_is_overridden(const pd_flag *flag);
 
 /* Returns whether the override no longer does anything. */
 bool pd__override_is_empty(pd_override number);
-void pd__override_forget(pd_override number);
+void pd__override_free(pd_override number);
 
 /* Copies the value that the flag would have without the override of that number, or with 0 without
  * the temporary ones on top, and without the live value if it `drops_live`. Returns false if it
@@ -438,8 +438,8 @@ bool pd__origin_is_same(const pd_origin *a, const pd_origin *b);
 /* ---- Warnings (warning.c) ---- */
 
 /* Add a warning, once, about a deprecated name of `flag`, or about a deprecated or retired flag. */
-void pd__warn_of_name(pd_flag *node, const pd_flag *flag);
-void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin);
+void pd__warn_of_deprecated_name(pd_flag *node, const pd_flag *flag);
+void pd__warn_of_deprecated_flag(pd_flag *flag, const pd_origin *origin);
 
 /* Adds a warning and returns room for its text. If memory runs out, returns NULL, and the warning
  * is lost. */

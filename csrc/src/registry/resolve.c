@@ -9,11 +9,11 @@ pd_flag *pd__resolve_name(const char *name, size_t length) {
   if (!node || node->defined) return node;
   pd_flag *flag = pd__resolve_alias(node);
   if (!flag->defined) return NULL;
-  if (node->old_name) pd__warn_of_name(node, flag);
+  if (node->old_name) pd__warn_of_deprecated_name(node, flag);
   return node;
 }
 
-pd__meaning pd__resolve_negated(const char *name, size_t length) {
+pd__meaning pd__resolve_maybe_negated(const char *name, size_t length) {
   pd_flag *node = pd__resolve_name(name, length);
   if (node) return (pd__meaning){pd__resolve_alias(node), node, false};
   pd__meaning none = {NULL, NULL, false};

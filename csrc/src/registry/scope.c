@@ -39,7 +39,7 @@ static scope_thread *threads;
   } while (0)
 
 /* Returns NULL if this thread has had no scope. Also in a signal handler. */
-static scope_thread *find_own_thread(void) { return pd__platform_exit_argument(); }
+static scope_thread *find_own_thread(void) { return pd__platform_get_exit_argument(); }
 
 /* ---- What modules see ---- */
 
@@ -49,7 +49,7 @@ static const void *find_scoped_in_cell(const pd_scoped_cell *cell) {
   return found ? (const void *)&found->value : cell;
 }
 
-static uint32_t count_open_values(const pd_flag *flag) {
+static uint32_t count_scoped_values(const pd_flag *flag) {
   return flag->extended ? flag->extra->scopes : 0;
 }
 
@@ -57,7 +57,7 @@ void pd__scope_link_cell(const pd_flag *flag, const pd__cell *of) {
   const pd_flag_def *def = of->def;
   pd_scoped_cell *cell = def->cell;
   if (!def->scoped_cell || !cell) return;
-  bool open = flag->defined && def->type == flag->type && count_open_values(flag) > 0;
+  bool open = flag->defined && def->type == flag->type && count_scoped_values(flag) > 0;
   __atomic_store_n(&cell->flag, (pd_flag *)flag, __ATOMIC_RELEASE);
   __atomic_store_n(&cell->find, open ? find_scoped_in_cell : NULL, __ATOMIC_RELEASE);
 }
@@ -172,7 +172,7 @@ static scope_thread *acquire_thread(void) {
 }
 
 /* Takes over the reference, and returns the one to the former context. */
-static pd_scope_context *replace_current(scope_thread *in, pd_scope_context *context) {
+static pd_scope_context *replace_current_context(scope_thread *in, pd_scope_context *context) {
   pd_scope_context *former = in->current;
   __atomic_store_n(&in->current, context, __ATOMIC_RELEASE);
   return former;
@@ -203,7 +203,7 @@ bool pd__scope_open(pd__changes *changes) {
   add_scoped_values(scope, changes);
   if (!pd__context_add_scope(in->current, scope, &made)) return false;
   changes->scope = number;
-  pd__context_release(replace_current(in, made));
+  pd__context_release(replace_current_context(in, made));
   return true;
 }
 
@@ -235,7 +235,7 @@ static bool end_in_current_context(scope_thread *of, pd__scope *scope, bool *fou
     free(kept);
     return false;
   }
-  pd_scope_context *former = replace_current(of, rest);
+  pd_scope_context *former = replace_current_context(of, rest);
   if (!kept) pd__context_release(former);
   if (!kept) return true;
   *kept = (saved_context){.context = former, .below = of->retired};
@@ -275,7 +275,7 @@ void pd__scope_release(pd_scope_context *context) { pd__context_release(context)
 pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err) {
   scope_thread *in = acquire_thread();
   if (!in) return pd__fail_memory(err);
-  *former = replace_current(in, context);
+  *former = replace_current_context(in, context);
   return PD_OK;
 }
 
@@ -287,7 +287,7 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
     free(made);
     return pd__fail_memory(err);
   }
-  pd_scope_context *former = replace_current(in, pd__context_retain(context));
+  pd_scope_context *former = replace_current_context(in, pd__context_retain(context));
   *made = (saved_context){.number = number, .context = former, .below = in->attached, .of = in};
   if (made->below) made->below->above = made;
   in->attached = made;
@@ -309,7 +309,7 @@ pd_status pd__scope_detach(pd_scope number, pd_error *err) {
     pd__context_release(above->context);
     above->context = gone->context;
   } else {
-    pd__context_release(replace_current(in, gone->context));
+    pd__context_release(replace_current_context(in, gone->context));
   }
   pd__numbered_remove(&attachings, number);
   free(gone);

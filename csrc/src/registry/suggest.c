@@ -152,7 +152,7 @@ bool pd__letter_is_sensitive(char letter) {
 }
 
 /* Returns whether a letter may stand alone on a command line: it is a bool, or -h. */
-static bool can_lack_value(char letter, bool *is_flag) {
+static bool can_letter_lack_value(char letter, bool *is_flag) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? find_letter_flag(letter) : NULL;
   *is_flag = node && pd__resolve_alias((pd_flag *)node)->defined;
@@ -164,7 +164,7 @@ static void suggest_separate_letters(const char *letters, char out[PD__SUGGESTIO
   char apart[32] = "", unknown = '\0';
   bool is_flag, any = false;
   for (const char *at = letters; *at; at++) {
-    bool alone = can_lack_value(*at, &is_flag);
+    bool alone = can_letter_lack_value(*at, &is_flag);
     any |= is_flag;
     if (!alone && (is_flag || unknown || !is_letter(*at))) return;
     if (!alone) unknown = *at;

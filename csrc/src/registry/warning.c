@@ -14,7 +14,7 @@ typedef struct warning {
 static warning *first, **end = &first;
 static size_t kept, dropped;
 
-static warning *unlink_first(void) {
+static warning *unlink_first_warning(void) {
   warning *unlinked = first;
   if (!unlinked) return NULL;
   first = unlinked->next;
@@ -23,15 +23,16 @@ static warning *unlink_first(void) {
   return unlinked;
 }
 
-static void drop_oldest(void) {
-  free(unlink_first());
+static void drop_oldest_warning(void) {
+  free(unlink_first_warning());
   dropped++;
 }
 
 pd_error *pd__warning_add(pd_warning kind) {
   warning *made = calloc(1, sizeof *made);
   if (!made) return NULL;
-  if (kept >= PD_WARNINGS_KEPT && !pd__handlers[PD__HANDLE_WARNINGS].function) drop_oldest();
+  if (kept >= PD_WARNINGS_KEPT && !pd__handlers[PD__HANDLE_WARNINGS].function)
+    drop_oldest_warning();
   made->kind = kind;
   *end = made;
   end = &made->next;
@@ -40,14 +41,14 @@ pd_error *pd__warning_add(pd_warning kind) {
   return &made->text;
 }
 
-void pd__warn_of_name(pd_flag *node, const pd_flag *flag) {
+void pd__warn_of_deprecated_name(pd_flag *node, const pd_flag *flag) {
   if (node->warned) return;
   node->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s is deprecated: use %s", node->name,
            flag->name);
 }
 
-void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
+void pd__warn_of_deprecated_flag(pd_flag *flag, const pd_origin *origin) {
   char source[PD__SOURCE_SIZE];
   const pd_flag_def *def = pd__flag_def(flag);
   if (flag->warned) return;
@@ -64,9 +65,9 @@ void pd__warn_of_flag(pd_flag *flag, const pd_origin *origin) {
 static void free_warning(warning **taken) { free(*taken); }
 
 /* A warning of those that were dropped goes before the ones that came after them. */
-static warning *unlink_next(void) {
+static warning *unlink_next_warning(void) {
   warning *made = dropped > 0 ? calloc(1, sizeof *made) : NULL;
-  if (!made) return unlink_first();
+  if (!made) return unlink_first_warning();
   pd__fail(&made->text, PD_OK, "%zu earlier warning%s dropped, as no handler was set", dropped,
            dropped == 1 ? " was" : "s were");
   made->kind = PD_WARNING_GENERAL;
@@ -79,10 +80,11 @@ void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__has_pending_work(PD__WORK_WARNINGS);) {
     pd__operation_lock(operation);
     pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
-    warning *taken __attribute__((cleanup(free_warning))) = to.function ? unlink_next() : NULL;
+    warning *taken __attribute__((cleanup(free_warning))) =
+        to.function ? unlink_next_warning() : NULL;
     any = taken != NULL;
     if (!any) pd__set_pending_work(PD__WORK_WARNINGS, false);
-    if (any) pd__hooks_prepare(operation);
+    if (any) pd__hooks_prepare_call(operation);
     pd__operation_unlock(operation);
     PD__IN_HOOK(operation);
     if (any) ((pd_warning_handler)to.function)(taken->text.message, taken->kind, to.context);

@@ -5,7 +5,7 @@
 #include "report.h"
 
 /* Returns the length of the character; 0 for a control character and for invalid UTF-8. */
-static size_t plain_length(const char *text) {
+static size_t get_plain_character_length(const char *text) {
   uint32_t code;
   size_t length = pd__utf8_length(text, &code);
   return code < 0x20 || code == 0x7f ? 0 : length;
@@ -17,7 +17,7 @@ static bool can_be_misread(const char *text) {
   if (length == 0) return false;
   if (!strncmp(text, "$'", 2) || strchr(" \t", *text) || strchr(" \t", text[length - 1]))
     return true;
-  while (plain_length(text) > 0) text += plain_length(text);
+  while (get_plain_character_length(text) > 0) text += get_plain_character_length(text);
   return *text;
 }
 
@@ -25,7 +25,7 @@ static bool can_be_misread(const char *text) {
 static void write_quoted(pd__out *out, const char *text) {
   pd__out_add_text(out, "$'");
   while (*text) {
-    size_t length = plain_length(text);
+    size_t length = get_plain_character_length(text);
     if (length > 0 && !strchr("\\'", *text)) {
       pd__out_add(out, text, length);
     } else if (!pd__out_add_escaped(out, *text, '\'')) {

@@ -95,7 +95,7 @@ static bool write_fraction(pd__out *out, double seconds) {
 #define MOST_WHOLE 9e15
 
 /* `number` is not negative. Returns false if it has to be written as a plain number. */
-static bool write_real(pd__out *out, double number, bool bytes) {
+static bool write_real_quantity(pd__out *out, double number, bool bytes) {
   if (!(number < MOST_WHOLE)) return false;
   bool whole = (double)(uint64_t)number == number;
   if (bytes && whole) write_bytes(out, (uint64_t)number);
@@ -114,7 +114,7 @@ static bool write_quantity(const pd_flag_info *info, pd_value value, pd__out *ou
   bool written = true;
   if (negative) pd__out_add_text(out, "-");
   if (real) {
-    written = write_real(out, fabs(value.f64), bytes);
+    written = write_real_quantity(out, fabs(value.f64), bytes);
   } else if (bytes) {
     write_bytes(out, magnitude);
   } else {

@@ -21,7 +21,7 @@ static bounds get_bounds(const pd_flag_def *def) {
                   any && !has_same_bits(def->max, type->max)};
 }
 
-static bool has_whole_range(const pd_flag_def *def) {
+static bool has_unbounded_range(const pd_flag_def *def) {
   bounds of = get_bounds(def);
   return !of.low && !of.high;
 }
@@ -33,7 +33,7 @@ bool pd__def_is_plain(const pd_flag_def *def) {
                    (uintptr_t)def->convert;
   bool closed = def->read_only | def->startup_only | def->required | def->multi | def->optional |
                 def->count | def->merge;
-  return !texts && !code && !closed && !def->list && has_whole_range(def);
+  return !texts && !code && !closed && !def->list && has_unbounded_range(def);
 }
 
 bool pd__type_can_hold(pd_type type, pd_value value) {
@@ -47,7 +47,7 @@ bool pd__type_can_hold(pd_type type, pd_value value) {
 /* NaN counts as above all numbers, so only a range without bounds contains it. */
 static bool is_in_range(const pd_flag_def *def, pd_value value) {
   const pd__type *type = pd__type_of(def->type);
-  if (type->kind == PD__TYPE_FLOATING && has_whole_range(def)) return true;
+  if (type->kind == PD__TYPE_FLOATING && has_unbounded_range(def)) return true;
   return !pd__type_has_range(type) || (!pd__value_is_less(def->type, value, def->min) &&
                                        !pd__value_is_less(def->type, def->max, value));
 }

@@ -34,8 +34,8 @@ const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_
   return buffer;
 }
 
-bool pd__value_write_more(const pd_flag_def *def, pd_value value, uint32_t times,
-                          char out[PD__NUMBER_SIZE]) {
+bool pd__value_write_incremented(const pd_flag_def *def, pd_value value, uint32_t times,
+                                 char out[PD__NUMBER_SIZE]) {
   bool is_signed = pd__type_of(def->type)->kind == PD__TYPE_SIGNED;
   bool over = is_signed ? __builtin_add_overflow(value.i64, times, &value.i64)
                         : __builtin_add_overflow(value.u64, times, &value.u64);

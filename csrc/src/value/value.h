@@ -151,7 +151,7 @@ static inline bool pd__def_can_lack_value(const pd_flag_def *def) {
 }
 
 /* Writes `times` more than the value of an integer. Returns false if it is above all integers. */
-bool pd__value_write_more(const pd_flag_def *def, pd_value value, uint32_t times,
-                          char out[PD__NUMBER_SIZE]);
+bool pd__value_write_incremented(const pd_flag_def *def, pd_value value, uint32_t times,
+                                 char out[PD__NUMBER_SIZE]);
 
 #endif /* PD__VALUE_H */

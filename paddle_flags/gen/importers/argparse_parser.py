@@ -31,20 +31,20 @@ _PLAIN_TYPES = (None, str, int, float)
 def import_parser(target: str, name: str | None, version: str) -> Found:
     """Import `module:attribute` and return the options of the parser."""
     module_name, _, attribute = target.partition(":")
-    module = _module(module_name, target)
-    parser = _parser(module, attribute, target)
+    module = _import_module(module_name, target)
+    parser = _find_parser(module, attribute, target)
     path = inspect.getsourcefile(module) or module_name
     stem = re.sub(r"\W", "_", name or os.path.splitext(os.path.basename(parser.prog))[0])
     found = Found(FlagSet(stem, version, at={"": Place(path, 1, 1)}))
     try:
-        _Importer(parser, found, _places(path)).run()
+        _Importer(parser, found, _places_by_option(path)).run()
     finally:
         for flag in [flag for flag in FLAGS if flag.startswith(f"{_NAMESPACE}.")]:
             undefine(flag)
     return found
 
 
-def _module(name: str, target: str) -> Any:
+def _import_module(name: str, target: str) -> Any:
     sys.path.insert(0, os.getcwd())
     try:
         return importlib.import_module(name)
@@ -58,7 +58,7 @@ def _module(name: str, target: str) -> Any:
         sys.path.remove(os.getcwd())
 
 
-def _parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser:
+def _find_parser(module: Any, attribute: str, target: str) -> argparse.ArgumentParser:
     if not hasattr(module, attribute):
         known = [key for key, value in vars(module).items() if _is_parser(value) or callable(value)]
         expected = f"a parser or a function that returns one{suggest(attribute, known)}"
@@ -79,7 +79,7 @@ def _is_parser(value: object) -> bool:
     return isinstance(value, argparse.ArgumentParser)
 
 
-def _places(path: str) -> dict[str, Place]:
+def _places_by_option(path: str) -> dict[str, Place]:
     """Return the place of add_argument("--name") in a source, by the option."""
     try:
         with open(path, "rb") as file:
@@ -120,7 +120,7 @@ class _Importer:
             known = [name for name in (f"{_NAMESPACE}.{dest}", dest) if name in FLAGS]
             if not known:
                 what = f"an option that can't be a flag ({self._left_out.get(dest, 'it is one')})"
-                place, word = self._place(actions[0]), _word(actions[0])
+                place, word = self._place(actions[0]), _option_text(actions[0])
                 self._found.leave_out(place, word, what, "an option that stores a value")
             else:
                 self._import_flag(FLAGS[known[0]], actions)
@@ -138,7 +138,7 @@ class _Importer:
         for action in actions:
             self._report_losses(action, name)
         self._report_default(live, name, actions)
-        for each in dict.fromkeys(each for action in actions for each in _names(action)):
+        for each in dict.fromkeys(each for action in actions for each in _flag_names(action)):
             if each != name:
                 flags.aliases.append(Alias(each, name, at={"": self._place(actions[0])}))
         if any(getattr(action, "deprecated", False) for action in actions):
@@ -159,7 +159,7 @@ class _Importer:
             self._found.report_loss(place, f"{name}: default", "no default", expected)
 
     def _report_losses(self, action: argparse.Action, name: str) -> None:
-        place, word = self._place(action), _word(action)
+        place, word = self._place(action), _option_text(action)
         report = self._found.report_loss
         denials = {f"--no{dash}{name}" for dash in ("", "-", "_")}
         if isinstance(action, argparse._StoreFalseAction) and denials.isdisjoint(
@@ -181,18 +181,18 @@ class _Importer:
     def _report_groups(self) -> None:
         for group in self._parser._mutually_exclusive_groups:
             actions = group._group_actions
-            words = ", ".join(map(_word, actions))
+            words = ", ".join(map(_option_text, actions))
             what = "a mutually exclusive group"
             self._found.report_loss(self._place(actions[0]), words, what, "independent flags")
 
 
-def _word(action: argparse.Action) -> str:
+def _option_text(action: argparse.Action) -> str:
     """Return an option as it is written: the first long one if there is one."""
     words = action.option_strings
     return next((word for word in words if word.startswith("--")), words[0])
 
 
-def _names(action: argparse.Action) -> list[str]:
+def _flag_names(action: argparse.Action) -> list[str]:
     """Return the names that an option has as a flag; one that turns a flag off has none."""
     if isinstance(action, (argparse._StoreFalseAction, argparse._StoreConstAction)) and not (
         isinstance(action, argparse._StoreTrueAction)

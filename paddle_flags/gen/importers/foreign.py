@@ -44,22 +44,22 @@ def report_foreign(
                 others.setdefault(library, set()).add(each.variable.name)
     for (library, file), names in sorted(taken.items()):
         found.notes.append(
-            f"{file}: {_listed(names, library)}: the registry has them by a bridge;"
+            f"{file}: {_flags_text(names, library)}: the registry has them by a bridge;"
             " they are left out"
         )
     for library, names in sorted(others.items()):
-        expected = f"flags of paddle_flags{_cure(bridge_of(binaries[library], library))}"
+        expected = f"flags of paddle_flags{_remedy_text(bridge_of(binaries[library], library))}"
         found.report_loss(
-            Place(path, 1, 1), "", _listed(names, library), f"{expected}; they are left out"
+            Place(path, 1, 1), "", _flags_text(names, library), f"{expected}; they are left out"
         )
 
 
-def _listed(names: Collection[str], library: str) -> str:
+def _flags_text(names: Collection[str], library: str) -> str:
     plural = "s" if len(names) != 1 else ""
     return f"{len(names)} flag{plural} of {library} ({', '.join(sorted(names))})"
 
 
-def _cure(bridge: str) -> str:
+def _remedy_text(bridge: str) -> str:
     """Say what makes the flags flags here: a call, or a header in their sources."""
     place = "" if bridge.startswith("pf.") else " in its sources"
     return f": {bridge}{place} makes them flags here" if bridge else ""

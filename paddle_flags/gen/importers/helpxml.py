@@ -26,7 +26,7 @@ _OF_GFLAGS = re.compile(r"(.*/)?gflags(_reporting|_completions)?\.cc")
 
 def import_program(words: Sequence[str], name: str | None, version: str) -> Found:
     """Run a program with --helpxml and return its flags; raises FlagError if it prints none."""
-    output, errors = _run([*words, "--helpxml"])
+    output, errors = _run_program([*words, "--helpxml"])
     start = output.find(b"<AllFlags>")
     if start < 0:
         last = errors.decode(errors="replace").strip().splitlines()[-1:]
@@ -36,7 +36,7 @@ def import_program(words: Sequence[str], name: str | None, version: str) -> Foun
     return from_xml(output[start:], words[0], name, version)
 
 
-def _run(command: Sequence[str]) -> tuple[bytes, bytes]:
+def _run_program(command: Sequence[str]) -> tuple[bytes, bytes]:
     """Return the output of a program, by way of files: a child may keep a pipe open forever."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:

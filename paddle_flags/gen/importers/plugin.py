@@ -11,7 +11,7 @@ from paddle_flags._doctor.libraries import loaded_binaries
 from paddle_flags.extend import ffi, lib, to_text
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.foreign import report_foreign
-from paddle_flags.gen.importers.texts import advice, flag_of
+from paddle_flags.gen.importers.texts import flag_of, split_advice
 from paddle_flags.gen.model import (
     MEMBERS,
     Alias,
@@ -38,24 +38,24 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
     before = loaded_binaries()
     plugin = load_plugin(path)
     lives = list(plugin.flags.values())
-    generated = [match[1] for match in map(_schema, lives) if match]
+    generated = [match[1] for match in map(_match_schema, lives) if match]
     stem = re.sub(r"\W", "_", os.path.basename(plugin.path).partition(".")[0])
     chosen = name or next(iter(generated), stem.removeprefix("lib"))
     found = Found(FlagSet(chosen, version, at={"": Place(plugin.path, 1, 1)}))
     for live in lives:
-        if not _schema(live):
+        if not _match_schema(live):
             _import_flag(live, found)
     loaded = loaded_binaries()
     own = [each for each in loaded if os.path.realpath(each.binary.path) == plugin.path]
     for each in own:
         found.notes += [f"{note}; imports are left out" for note in each.binary.notes]
-        for definition in _definitions(each):
+        for definition in _iter_definitions(each):
             _import_definition(definition, found)
     report_foreign(plugin.path, {each.binary.path for each in before}, loaded, found)
     return found
 
 
-def _definitions(loaded: Loaded) -> Iterator[Any]:
+def _iter_definitions(loaded: Loaded) -> Iterator[Any]:
     """Return the `pd_flag_def *` of a loaded file: the registry lists no undefined imports."""
     binary = loaded.binary
     address = loaded.start - binary.origin + binary.list_address
@@ -88,34 +88,34 @@ def _import_definition(definition: Any, found: Found) -> None:
         )
 
 
-def _schema(live: Live[Any]) -> re.Match[str] | None:
+def _match_schema(live: Live[Any]) -> re.Match[str] | None:
     own = live.hidden and live.read_only and live.type == "string"
     return _SCHEMA.fullmatch(live.name) if own else None
 
 
-def _place(live: Live[Any]) -> Place:
+def _place_of(live: Live[Any]) -> Place:
     return Place(live.file or live.module, live.line or 1, 1)
 
 
 def _import_flag(live: Live[Any], found: Found) -> None:
-    place, flags = _place(live), found.flags
+    place, flags = _place_of(live), found.flags
     if live.retired is not None:
-        flags.retired.append(_retired(live, place, found))
+        flags.retired.append(_make_retired(live, place, found))
         return
     flags.flags.append(flag_of(live, live.name, place, found))
     for each in live.aliases:
-        flags.aliases.append(Alias(each, live.name, at={"": _place(live)}))
+        flags.aliases.append(Alias(each, live.name, at={"": _place_of(live)}))
     for each in live.old_names:
-        version = _version(found, place, f"{live.name}: old name '{each}'")
-        flags.renamed.append(Renamed(each, live.name, version, at={"": _place(live)}))
+        version = _unknown_version(found, place, f"{live.name}: old name '{each}'")
+        flags.renamed.append(Renamed(each, live.name, version, at={"": _place_of(live)}))
     if live.deprecated is not None:
-        version = _version(found, place, f"{live.name}: deprecated")
-        reason, instead = advice(live.deprecated)
-        at = {"": _place(live)}
+        version = _unknown_version(found, place, f"{live.name}: deprecated")
+        reason, instead = split_advice(live.deprecated)
+        at = {"": _place_of(live)}
         flags.deprecated.append(Deprecated(live.name, version, instead, reason, at=at))
 
 
-def _version(found: Found, place: Place, what: str) -> str:
+def _unknown_version(found: Found, place: Place, what: str) -> str:
     """Return the version to write for one that a plugin doesn't record."""
     found.flags.version = found.flags.version or UNKNOWN_VERSION
     version = found.flags.version
@@ -125,8 +125,8 @@ def _version(found: Found, place: Place, what: str) -> str:
     return version
 
 
-def _retired(live: Live[Any], place: Place, found: Found) -> Retired:
-    reason, instead = advice(live.retired or "")
+def _make_retired(live: Live[Any], place: Place, found: Found) -> Retired:
+    reason, instead = split_advice(live.retired or "")
     told = _RETIRED.match(live.help)
-    version = told[1] if told else _version(found, place, f"{live.name}: retired")
+    version = told[1] if told else _unknown_version(found, place, f"{live.name}: retired")
     return Retired(live.name, live.type, version, instead, reason, at={"": place})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.model import ATTRIBUTES, FLOATING, INTEGERS, Flag, Place
-from paddle_flags.gen.values import counted
+from paddle_flags.gen.values import convert_quantity
 
 if TYPE_CHECKING:
     from paddle_flags import Flag as LiveFlag
@@ -20,7 +20,7 @@ def from_text(text: str, kind: str, unit: str | None = None) -> Any:
     """Return the value of a scalar; other text is returned unchanged."""
     if kind == "bool":
         return _BOOLS.get(text, text)
-    number = counted(text, kind, unit) if unit else text
+    number = convert_quantity(text, kind, unit) if unit else text
     if number is not text:
         return number
     if kind in INTEGERS and _INTEGER.fullmatch(text):
@@ -36,7 +36,7 @@ def from_text(text: str, kind: str, unit: str | None = None) -> Any:
 _ADVICE = re.compile(r"(.*); use --([A-Za-z_][A-Za-z0-9_]*)", re.DOTALL)
 
 
-def advice(text: str) -> tuple[str, str | None]:
+def split_advice(text: str) -> tuple[str, str | None]:
     """Return why a flag is deprecated, and the flag to use instead."""
     match = _ADVICE.fullmatch(text)
     return (match[1], match[2]) if match else (text, None)
