@@ -55,15 +55,15 @@ static bool is_fleet_event(const pd_journal_event *event) {
 }
 
 /* Lists the events after a revision. If memory is out, there are none. */
-static fleet_changes collect_fleet_changes(uint64_t since) {
+static fleet_changes collect_changes_by_fleet(uint64_t revision) {
   fleet_changes all = {.count = 0};
   pd_journal_event event = {.size = sizeof event};
-  size_t room = pd_journal_get_revision() - since;
+  size_t room = pd_journal_get_revision() - revision;
   all.flags = calloc(room + 1, sizeof *all.flags);
   all.numbers = calloc(room + 1, sizeof *all.numbers);
   bool goes = all.flags && all.numbers;
-  for (; goes && all.count < room && pd_journal_get(since, &event, NULL) == PD_OK;
-       since = event.revision) {
+  for (; goes && all.count < room && pd_journal_get(revision, &event, NULL) == PD_OK;
+       revision = event.revision) {
     char(*texts)[PD__VALUE_TEXT_SIZE] = all.numbers[all.count];
     const char *old_text = pd__value_format(event.old_type, event.old_value, texts[0]);
     const char *new_text = pd__value_format(event.new_type, event.new_value, texts[1]);
@@ -113,7 +113,7 @@ void pd__fleet_apply(pd__job *job) {
   if (goes && pd__job_change_state(job, PD__ASKING, PD__DECIDED)) {
     uint64_t before = pd_journal_get_revision();
     status = pd_config_apply(config, true, errors, &err);
-    if (status == PD_OK) all = collect_fleet_changes(before);
+    if (status == PD_OK) all = collect_changes_by_fleet(before);
   }
   if (status == PD_OK) {
     write_fleet_result(job, &all);

@@ -206,8 +206,8 @@ PyObject *fast_set_load_listener(PyObject *module, PyObject *function);
 
 typedef struct fast_gate fast_gate;
 
-int fast_gate_traverse(const fast_state *state, visitproc visit, void *arg);
-void fast_gate_clear(fast_state *state);
+int fast_hook_gate_traverse(const fast_state *state, visitproc visit, void *arg);
+void fast_hook_gate_close(fast_state *state);
 
 /* Functions of the Python module. */
 

@@ -15,8 +15,9 @@
 struct fast_gate {
   PyInterpreterState *interpreter; /* which may be gone */
   bool of_main;                    /* of the main one */
-  PyObject *functions; /* owned; dict: address of a hook -> function; NULL after fast_gate_clear */
-  bool follows;        /* Python knows in which interpreter a thread is: since 3.12 */
+  PyObject
+      *functions; /* owned; dict: address of a hook -> function; NULL after fast_hook_gate_close */
+  bool follows;   /* Python knows in which interpreter a thread is: since 3.12 */
   bool closed;
   size_t waiting;    /* threads on their way in */
   size_t running;    /* calls that run Python code */
@@ -357,7 +358,7 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
                       .follows = follows,
                       .references = 1};
   made->of_main = is_main_interpreter(made->interpreter);
-  fast_gate_clear(state);
+  fast_hook_gate_close(state);
   made->next = gates;
   gates = state->gate = made;
   register_exit_function();
@@ -383,12 +384,12 @@ PyObject *fast_reset_gates_in_child(PyObject *module, PyObject *nothing) {
 
 /* ---- The module's part ---- */
 
-int fast_gate_traverse(const fast_state *state, visitproc visit, void *arg) {
+int fast_hook_gate_traverse(const fast_state *state, visitproc visit, void *arg) {
   if (state->gate) Py_VISIT(state->gate->functions);
   return 0;
 }
 
-void fast_gate_clear(fast_state *state) {
+void fast_hook_gate_close(fast_state *state) {
   fast_gate *gate = state->gate;
   state->gate = NULL;
   if (!gate) return;

@@ -59,9 +59,9 @@ PyObject *fast_unload_module(PyObject *module, PyObject *arguments) {
 
 /* ---- Calls to the main thread ---- */
 
-static bool listening;         /* to the registry, until Python ends */
-static size_t notifying_count; /* calls of notify_main_thread() */
-static bool scheduled;         /* the main thread will call `resume` */
+static bool notifies_main_thread; /* until Python ends */
+static size_t notifying_count;    /* calls of notify_main_thread() */
+static bool scheduled;            /* the main thread will call `resume` */
 static PyObject
     *resume; /* owned; a function of the main interpreter, for its main thread; or NULL */
 
@@ -90,14 +90,14 @@ static void schedule_resume(void) {
  * ended. */
 static void notify_main_thread(void) {
   __atomic_add_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&listening, __ATOMIC_SEQ_CST)) schedule_resume();
+  if (__atomic_load_n(&notifies_main_thread, __ATOMIC_SEQ_CST)) schedule_resume();
   __atomic_sub_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
 }
 
 /* From now on no thread uses Python here. Those that do wait for nothing, so they are soon done; in
  * the child of a fork, one that it doesn't have never is. */
-static void stop_listening(void) {
-  __atomic_store_n(&listening, false, __ATOMIC_SEQ_CST);
+static void stop_notifying_main_thread(void) {
+  __atomic_store_n(&notifies_main_thread, false, __ATOMIC_SEQ_CST);
   for (int i = 0; i < 1000000 && __atomic_load_n(&notifying_count, __ATOMIC_SEQ_CST) > 0; i++) {
   }
 }
@@ -180,7 +180,7 @@ PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
 PyObject *fast_set_load_listener(PyObject *module, PyObject *function) {
   (void)module;
   bool on = function != Py_None, main = is_in_main_interpreter();
-  if (on) __atomic_store_n(&listening, true, __ATOMIC_SEQ_CST);
+  if (on) __atomic_store_n(&notifies_main_thread, true, __ATOMIC_SEQ_CST);
   if (on) pd_warning_handle(on_warning, NULL, NULL);
   if (on) pd_deferred_handle(on_deferred, NULL, NULL);
   if (main) {
@@ -191,6 +191,6 @@ PyObject *fast_set_load_listener(PyObject *module, PyObject *function) {
   }
   if (!on && main) pd_warning_handle(NULL, NULL, NULL);
   if (!on && main) pd_deferred_handle(NULL, NULL, NULL);
-  if (!on && main) stop_listening();
+  if (!on && main) stop_notifying_main_thread();
   Py_RETURN_NONE;
 }

@@ -70,7 +70,7 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg) {
   OBJECTS(VISIT)
   Py_VISIT(state->scopes);
   Py_VISIT(state->leave_context);
-  return fast_gate_traverse(state, visit, arg);
+  return fast_hook_gate_traverse(state, visit, arg);
 }
 
 static int clear_module(PyObject *module) {
@@ -79,7 +79,7 @@ static int clear_module(PyObject *module) {
   TYPES(CLEAR)
   OBJECTS(CLEAR)
   NAMES(CLEAR)
-  fast_gate_clear(state);
+  fast_hook_gate_close(state);
   fast_scopes_clear(state);
   return 0;
 }

@@ -29,7 +29,7 @@ _KINDS = {
 }
 
 
-def _address_of(name: str) -> int:
+def _find_flag_address(name: str) -> int:
     """Return the address of the flag that has the name; 0 if there is none."""
     handle = ffi.new("pd_flag **")
     if lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) != lib.PD_OK:
@@ -39,14 +39,14 @@ def _address_of(name: str) -> int:
 
 def is_defined(name: str) -> bool:
     """Return whether a flag has the name."""
-    return bool(_address_of(name))
+    return bool(_find_flag_address(name))
 
 
 def _dict_flag_of(name: str) -> tuple[str, Flag[Any]] | None:
     """Return the flag with a dict that the name, or the beginning of a dotted one, is of."""
     ends = [at for at, sign in enumerate(name) if sign == "."]
-    for end in [None] if _address_of(name) else ends:
-        flag = flags_made.get(_address_of(name[:end]))
+    for end in [None] if _find_flag_address(name) else ends:
+        flag = flags_made.get(_find_flag_address(name[:end]))
         type_ = None if flag is None else flag._type
         if flag is not None and type_ is not None and type_.takes_tables:
             return name[:end], flag
@@ -85,7 +85,7 @@ def _find_refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | N
 
 def has_numeric_type(name: str) -> bool:
     """Return whether a type of Python makes numbers of the values, or the items, of a flag."""
-    flag = flags_made.get(_address_of(name))
+    flag = flags_made.get(_find_flag_address(name))
     type_ = None if flag is None else flag._type
     return type_ is not None and (type_.item or type_).is_number
 

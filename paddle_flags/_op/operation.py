@@ -21,10 +21,10 @@ from paddle_flags._native import ffi, lib
 from paddle_flags._op import accept, codes
 from paddle_flags._op.codes import Signature
 from paddle_flags._op.python_impls import (
-    all_signatures,
     by_number,
     classes_of,
     get_info,
+    iterate_signatures,
     lock,
     signatures_of,
     unregister_all,
@@ -477,5 +477,5 @@ def _release_all_ops() -> None:
 @hides_internal_frames
 def ops() -> tuple[Op, ...]:
     """Return the operations that have an implementation, sorted by name."""
-    names = {to_text(info.name) for _, info in all_signatures() if info.impls}
+    names = {to_text(info.name) for _, info in iterate_signatures() if info.impls}
     return tuple(op(name) for name in sorted(names))

@@ -68,9 +68,9 @@ def get_info(kind: str, function: Any, *arguments: Any) -> Any:
     return info
 
 
-def all_signatures(first: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Yield each signature of all operations, from `first` on, as pd_op * and its pd_op_info *."""
-    handle = first or lib.pd_op_next(ffi.NULL)
+def iterate_signatures(start: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Yield each signature of all operations, from `start` on, as pd_op * and its pd_op_info *."""
+    handle = start or lib.pd_op_next(ffi.NULL)
     while handle:
         yield handle, get_info("pd_op_info", lib.pd_op_get_info, handle)
         handle = lib.pd_op_next(handle)
@@ -81,7 +81,7 @@ def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
     first = ffi.new("pd_op **")
     if lib.pd_op_find(name, ffi.NULL, first, ffi.NULL) != lib.PD_OK:
         return
-    for handle, info in all_signatures(first[0]):
+    for handle, info in iterate_signatures(first[0]):
         if ffi.string(info.name) != name:
             return
         if info.impls:

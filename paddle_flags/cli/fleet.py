@@ -62,9 +62,9 @@ class FleetTarget(Target):
 
     def do_open(self) -> Report:
         """Show the fleet in a browser."""
-        from paddle_flags.cli.open import open_targets
+        from paddle_flags.cli.open import open_in_browser
 
-        return open_targets(self, self.options)
+        return open_in_browser(self, self.options)
 
     def candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NEEDS = "'open' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
 
 
-def open_targets(one: Target | None, options: argparse.Namespace) -> Report:
+def open_in_browser(one: Target | None, options: argparse.Namespace) -> Report:
     """Show a process in a browser, two side by side, or a fleet, which may be that of a process.
 
     Without a process, the page has all of this machine.

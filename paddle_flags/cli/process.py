@@ -206,9 +206,9 @@ class Process(_Readable):
 
     def do_open(self) -> Report:
         """Show the page in a browser."""
-        from paddle_flags.cli.open import open_targets
+        from paddle_flags.cli.open import open_in_browser
 
-        return open_targets(self, self.options)
+        return open_in_browser(self, self.options)
 
     @cached_property
     def _units(self) -> dict[str, str]:

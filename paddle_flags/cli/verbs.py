@@ -365,9 +365,9 @@ def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
 def _run_without_target(options: argparse.Namespace) -> Report:
     """Do what a verb means without a target: `open`, `list` or `status`."""
     if options.verb == "open":
-        from paddle_flags.cli.open import open_targets
+        from paddle_flags.cli.open import open_in_browser
 
-        return open_targets(None, options)
+        return open_in_browser(None, options)
     for name in ("changed", "settable", "temporary", "all", "role", "host", "member"):
         if getattr(options, name, None):
             raise FlagArgumentError(f"--{name}: expected a target, of which to list the flags")

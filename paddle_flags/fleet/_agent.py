@@ -156,7 +156,7 @@ class ProgramFlags:
         near = difflib.get_close_matches(name, listed, n=1)
         return f"{name}: no such flag" + (f"; did you mean {near[0]}?" if near else "")
 
-    def facts(self, key: bytes | None) -> Facts:
+    def collect_public_facts(self, key: bytes | None) -> Facts:
         found = Facts({}, [], [], {}, is_checked=False)  # a check ends before the program starts
         if not self._is_served:
             return found

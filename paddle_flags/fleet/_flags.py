@@ -124,7 +124,7 @@ class Flags(Protocol):
         """What the program has of a fleet, also from before it became a member."""
         ...
 
-    def facts(self, key: bytes | None) -> Facts:
+    def collect_public_facts(self, key: bytes | None) -> Facts:
         """Return what other members may know of the flags; `key` is for sensitive ones."""
         ...
 

@@ -229,7 +229,7 @@ class LocalFlags:
     def end_program(self) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
-    def facts(self, key: bytes | None) -> Facts:
+    def collect_public_facts(self, key: bytes | None) -> Facts:
         found = Facts({}, [], [], {})
         for flag in FLAGS.values():
             with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread

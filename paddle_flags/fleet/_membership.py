@@ -312,7 +312,7 @@ class Membership:
 
     def _document(self) -> dict[str, Any]:
         member, state = self._member, self._member.state
-        facts = self._flags.facts(self._options.key)
+        facts = self._flags.collect_public_facts(self._options.key)
         changes = [each for batch in state.batches for each in batch.changes]
         selected = {each.name for each in changes if each.on != ALL} & facts.values.keys()
         texts = {name: each.text for name, each in facts.values.items() if name not in selected}
@@ -384,7 +384,10 @@ class Membership:
         asked = [each for each in self.notes if each.check.get("stage") == TELL]
         if not asked or asked[-1].revision <= self._details.get("of", 0):
             return False
-        facts, patterns = self._flags.facts(self._options.key), asked[-1].check.get("environment")
+        facts, patterns = (
+            self._flags.collect_public_facts(self._options.key),
+            asked[-1].check.get("environment"),
+        )
         self._details = {
             "of": asked[-1].revision,
             "values": facts.values,

@@ -49,7 +49,7 @@ class Program:
             self.values = {n: e for n, e in self.values.items() if e.revision != gone}
             self._dropped += 1
 
-    def facts(self, key: bytes | None) -> Facts:
+    def collect_public_facts(self, key: bytes | None) -> Facts:
         return Facts({}, [], [], {})
 
     def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
