@@ -15,9 +15,8 @@
 struct fast_gate {
   PyInterpreterState *interpreter; /* which may be gone */
   bool of_main;                    /* of the main one */
-  PyObject
-      *functions; /* owned; dict: address of a hook -> function; NULL after fast_hook_gate_close */
-  bool follows;   /* Python knows in which interpreter a thread is: since 3.12 */
+  PyObject *functions; /* owned; dict: address of a hook -> function; NULL when closed */
+  bool follows;        /* Python knows in which interpreter a thread is: since 3.12 */
   bool closed;
   size_t waiting;    /* threads on their way in */
   size_t running;    /* calls that run Python code */

@@ -75,7 +75,7 @@ class _Converter:
 CALLED.add(_Converter.answer.__code__)
 
 
-def attach_type(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
+def add_type_hook(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return its context.
 
     Once the library has the definition, call `release_old_types`.

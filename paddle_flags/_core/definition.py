@@ -200,7 +200,7 @@ class Definition:
         via = self._kind.via
         if via is None:
             return 0
-        context: int = converter_module().attach_type(
+        context: int = converter_module().add_type_hook(
             self.pointer, self._name, via, sensitive=self._sensitive
         )
         return context

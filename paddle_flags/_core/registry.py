@@ -272,10 +272,10 @@ def assign_values(
 
     `source` is the ``PD_SOURCE_...`` that the values have.
     """
-    assign(to_assignments(values), where, source)
+    assign(resolve_assignments(values), where, source)
 
 
-def to_assignments(values: Values) -> list[Assignment]:
+def resolve_assignments(values: Values) -> list[Assignment]:
     return [(_find_or_error(key), value) for key, value in values.items()]
 
 
@@ -373,4 +373,4 @@ class override(Scope):
         super().__init__([], caller_place(1))
 
     def _resolve_assignments(self) -> list[Assignment]:
-        return to_assignments(self._values)
+        return resolve_assignments(self._values)

@@ -137,7 +137,7 @@ class SavedDefinition:
         converter = _converter_module()
         context = 0
         if self._type is not None:
-            context = converter.attach_type(
+            context = converter.add_type_hook(
                 self._definition, self._name, self._type, sensitive=self._sensitive
             )
         handle = ffi.new("pd_flag **")

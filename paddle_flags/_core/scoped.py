@@ -12,7 +12,7 @@ from paddle_flags._core.frames import (
     frame_above,
     hides_internal_frames,
 )
-from paddle_flags._core.registry import merge_named_values, to_assignments
+from paddle_flags._core.registry import merge_named_values, resolve_assignments
 from paddle_flags._core.status import failures, queued_warnings, raise_deferred_or_undo
 from paddle_flags._core.steps import (
     Closing,
@@ -124,7 +124,7 @@ class scoped:
         if "greenlet" in sys.modules:
             _refuse_greenlets("scoped")
         follow_contexts()
-        number = open_scope(to_assignments(self._values), self._where)
+        number = open_scope(resolve_assignments(self._values), self._where)
         self._open.append((number, scopes_opened()))
         if failures or queued_warnings or has_notices():
             raise_deferred_or_undo(self._leave)  # then the block does not begin
@@ -163,7 +163,7 @@ class scoped:
             _refuse_greenlets("scoped")
         outer = switch_scopes(capture_scopes())
         try:
-            open_scope(to_assignments(self._values), self._where)
+            open_scope(resolve_assignments(self._values), self._where)
         except BaseException:
             lib.pd_scope_release(switch_scopes(outer))
             raise

@@ -98,7 +98,7 @@ class ConfigFiles:
         _call(lib.pd_config_set_environment, config, text, *switches)
 
     def _read_file(self, config: Any, file: _File) -> None:
-        reading = files.read(
+        reading = files.read_config_file(
             file.path, Reading(file.given, file.table, self._environment.get("env_prefix"))
         )
         if not (file.optional or reading.has_table or reading.problems):

@@ -29,7 +29,7 @@ def suffix_of(path: str) -> str:
     return ".env" if name == ".env" or name.startswith(".env.") else os.path.splitext(name)[1]
 
 
-def read(path: str, reading: Reading) -> Reading:
+def read_config_file(path: str, reading: Reading) -> Reading:
     """Read a file of TOML, YAML, JSON or variables; `reading` has what messages call it."""
     try:
         kind = READERS.get(suffix_of(path))

@@ -51,7 +51,7 @@ class _Unfit(Exception):
     """Why an option cannot be a flag."""
 
 
-class _Pair:
+class _ConvertedValue:
     """A value of a type of the program's own, and the text it was made from."""
 
     def __init__(self, text: str, value: Any) -> None:
@@ -75,8 +75,8 @@ class _Typed:
         self._convert_item = convert
         self.__name__ = getattr(convert, "__name__", repr(convert))  # for messages
 
-    def __call__(self, text: str) -> _Pair:
-        return _Pair(text, self._convert_item(text))
+    def __call__(self, text: str) -> _ConvertedValue:
+        return _ConvertedValue(text, self._convert_item(text))
 
 
 class OptionFlag:
@@ -184,7 +184,7 @@ class OptionFlag:
         return self._to_flag_scalar(value)
 
     def _to_flag_scalar(self, value: Any) -> Any:
-        if isinstance(value, _Pair):
+        if isinstance(value, _ConvertedValue):
             return value.text
         if self._custom and isinstance(value, Enum):
             return self._text_of_member(value)
@@ -306,7 +306,7 @@ class OptionFlag:
         value = value_in(namespace, self.dest)
         source = self.flag.source
         if source == "argv" and not isinstance(value, NotGiven):
-            setattr(result, self.dest, _without_pairs(value))
+            setattr(result, self.dest, _unwrap_values(value))
         elif source == "default" and self.flag.default == self._default:
             if not start_in(namespace, self.dest).had:
                 self._fill_default(result)
@@ -335,10 +335,10 @@ def _definition_identity(flag: Flag[Any]) -> tuple[Any, ...]:
     return flag.type, flag.items, flag.file, flag.line
 
 
-def _without_pairs(value: Any) -> Any:
+def _unwrap_values(value: Any) -> Any:
     if isinstance(value, list):
-        return [_without_pairs(each) for each in value]
-    return value.value if isinstance(value, _Pair) else value
+        return [_unwrap_values(each) for each in value]
+    return value.value if isinstance(value, _ConvertedValue) else value
 
 
 def _check_count(value: Sequence[Any], count: int | str | None) -> None:

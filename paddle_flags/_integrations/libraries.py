@@ -117,7 +117,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         flag_finders.append(_find_new_flags)
         sys.meta_path.insert(0, _finder)
     rejected = _join_libraries(names or LIBRARIES)
-    _check_found(names)
+    _reject_missing(names)
     if rejected:
         refusal = FlagValueError("\n".join(rejected))
         refusal._errors = tuple(map(FlagValueError, rejected))
@@ -267,7 +267,7 @@ def _check_namespace(namespace: str, names: list[str]) -> None:
         raise FlagArgumentError(message)
 
 
-def _check_found(names: list[str]) -> None:
+def _reject_missing(names: list[str]) -> None:
     missing = [name for name in names if not _bridged[name].found]
     reasons = {name: _bridged[name].flags.left_out.get(name) for name in missing}
     for name in missing:

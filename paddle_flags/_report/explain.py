@@ -35,7 +35,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
     return {
         "type": known.type_text,
         "help": flag.help,
-        "allowed": ", ".join(choices) if choices else known.limits,
+        "allowed": ", ".join(choices) if choices else known.range_text,
         "aliases": ", ".join(flag.aliases),
         "old names": ", ".join(flag.old_names),
         "category": flag.category,

@@ -78,7 +78,7 @@ class FlagSnapshot:
         return item + (",..." if self.items else "")
 
     @property
-    def limits(self) -> str:
+    def range_text(self) -> str:
         """The range as text, or ""."""
         if self.min is not None and self.max is not None:
             return f"{_quantity_text(self.min, self.unit)} to {_quantity_text(self.max, self.unit)}"
@@ -97,7 +97,7 @@ class FlagSnapshot:
         choices = self.choices
         if choices and not self.placeholder.startswith("{"):
             found.append("one of: " + ", ".join(choice or '""' for choice in choices))
-        found += [self.limits] * bool(self.limits)
+        found += [self.range_text] * bool(self.range_text)
         others = [f"--{alias}" for alias in self.aliases if len(alias) > 1]
         found += [f"also: {', '.join(others)}"] * bool(others)
         found += [f"deprecated: {self.deprecated}"] * bool(self.deprecated)

@@ -108,7 +108,7 @@ def _load_pairs(path: str) -> list[tuple[str, str]]:
     """Return names and values of a file."""
     if files.suffix_of(path) in files.FLAGFILES:
         return _load_flagfile(path)
-    reading = files.read(path, Reading(path))
+    reading = files.read_config_file(path, Reading(path))
     raise_together(FlagFileError, reading.problems)
     return [(value.name, value.text) for value in reading.values]
 

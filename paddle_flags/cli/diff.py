@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.batch import matches
 from paddle_flags.cli.flag_text import check_names, is_sensitive, value_of
-from paddle_flags.cli.foreign import Report, Table
+from paddle_flags.cli.safe_output import Report, Table
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError, FlagFileError
 from paddle_flags.live._documents import Flags, check_document

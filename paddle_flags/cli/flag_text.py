@@ -1,4 +1,4 @@
-"""Flags of other processes, and their changes, as text; foreign.py escapes it."""
+"""Flags of other processes, and their changes, as text; safe_output.py escapes it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_state
 from paddle_flags._report.facts import plain_text
 from paddle_flags.cli.batch import is_pattern, raise_together, shown_value
-from paddle_flags.cli.foreign import Table, shorten
+from paddle_flags.cli.safe_output import Table, shorten
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from paddle_flags.cli.foreign import Part
+    from paddle_flags.cli.safe_output import Part
     from paddle_flags.live._client import Client
 
     Document = Mapping[str, Any]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.names import suggest_name
 from paddle_flags.cli import fleet_text
 from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
-from paddle_flags.cli.foreign import Raw, Report, shorten
+from paddle_flags.cli.safe_output import Raw, Report, shorten
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._arguments import seconds_of

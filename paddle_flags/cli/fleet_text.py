@@ -1,10 +1,10 @@
-"""What there is to know about a fleet, as text and as JSON; foreign.py escapes the text."""
+"""What there is to know about a fleet, as text and as JSON; safe_output.py escapes the text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.foreign import Table, shorten
+from paddle_flags.cli.safe_output import Table, shorten
 from paddle_flags.fleet._document import members_text
 from paddle_flags.fleet._flags import GOOD
 from paddle_flags.fleet._operate import Outcome
@@ -15,7 +15,7 @@ from paddle_flags.fleet._status import ABSENT, Status
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from paddle_flags.cli.foreign import Part
+    from paddle_flags.cli.safe_output import Part
     from paddle_flags.fleet._document import Difference
     from paddle_flags.fleet._operate import UnconfirmedError
     from paddle_flags.fleet._state import Step

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.foreign import show_errors, show_problems
 from paddle_flags.cli.parser import repeated_option, value_option, whole_number
 from paddle_flags.cli.processes import address_of_process
+from paddle_flags.cli.safe_output import show_errors, show_problems
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
 

@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.foreign import Report
+from paddle_flags.cli.safe_output import Report
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet._agent import run_program
 from paddle_flags.fleet._check import CheckError

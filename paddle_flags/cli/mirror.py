@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.fleet_text import confirmation_lines
-from paddle_flags.cli.foreign import Report, shorten, show, show_errors, show_problems
+from paddle_flags.cli.safe_output import Report, shorten, show, show_errors, show_problems
 from paddle_flags.fleet._mirror import Mirror, repeat
 from paddle_flags.fleet._operate import UnconfirmedError
 from paddle_flags.fleet._record import changes_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.foreign import Report, show, show_errors
+from paddle_flags.cli.safe_output import Report, show, show_errors
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from paddle_flags.cli.flag_text import (
     time_text,
     units_of,
 )
-from paddle_flags.cli.foreign import Raw, Report, shorten
 from paddle_flags.cli.processes import address_of_process
+from paddle_flags.cli.safe_output import Raw, Report, shorten
 from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._client import Client

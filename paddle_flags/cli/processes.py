@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import suggest_name
 from paddle_flags._core.status import quote_value
-from paddle_flags.cli.foreign import Report, Table
+from paddle_flags.cli.safe_output import Report, Table
 from paddle_flags.cli.target import EXPECTED
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.live._errors import LiveConnectionError

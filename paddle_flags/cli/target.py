@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import ClassVar
 
-    from paddle_flags.cli.foreign import Report
+    from paddle_flags.cli.safe_output import Report
 
     Find = Callable[[str], "Target"]
 

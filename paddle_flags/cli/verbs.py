@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import escape_controls
-from paddle_flags.cli.foreign import Report, print_report, show_problems
 from paddle_flags.cli.parser import repeated_option, switch_option, value_option, whole_number
 from paddle_flags.cli.resolve import open_target
+from paddle_flags.cli.safe_output import Report, print_report, show_problems
 from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
 

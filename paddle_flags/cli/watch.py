@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.batch import matches, shown_value
 from paddle_flags.cli.flag_text import change_text, time_text, units_of, unknown_names, who_text
-from paddle_flags.cli.foreign import Report, show, show_errors
+from paddle_flags.cli.safe_output import Report, show, show_errors
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:

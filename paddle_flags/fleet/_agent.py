@@ -29,7 +29,7 @@ from paddle_flags.live._rpc import Connection, mark_of
 from paddle_flags.live._serve import LIBRARY
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._record import Record
 
@@ -168,9 +168,8 @@ class ProgramFlags:
             found.add(name, _other_names(flag), sensitive=sensitive, unsafe="unsafe" in marks)
             if "per_process" not in marks and not sensitive:
                 texts = [flag.get(each) for each in Fact._fields]
-                found.values[name] = Fact(
-                    *(shorten_text(t) if isinstance(t, str) else "" for t in texts)
-                )
+                short = (shorten_text(t) if isinstance(t, str) else "" for t in texts)
+                found.values[name] = Fact(*short)
         return found.with_digest()
 
     def count_dropped(self) -> int:
@@ -180,7 +179,7 @@ class ProgramFlags:
     def check(self, values: Values) -> str | None:
         return self._send_values(values, {"dry_run": True}) if self._is_served else None
 
-    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
+    def replace(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         problem = None
         if self._is_served:
             changed = [each for name, each in values.items() if self.values.get(name) != each]
@@ -308,7 +307,7 @@ class Agent:
             if given.si_signo == signal.SIGTSTP:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-    def _join_and_follow(self, folder: str, mask: Collection[int]) -> None:
+    def _join_and_follow(self, folder: str, mask: set[int]) -> None:
         try:
             store = open_store(self.url, timeout=self.patience)
             flags = ProgramFlags(store.url, folder, self.options.tick_timeout)
@@ -322,9 +321,7 @@ class Agent:
             self._failure = error
             os.kill(os.getpid(), signal.SIGCHLD)
 
-    def _start_program(
-        self, member: Membership, flags: ProgramFlags, mask: Collection[int]
-    ) -> None:
+    def _start_program(self, member: Membership, flags: ProgramFlags, mask: set[int]) -> None:
         environment = {
             **os.environ,
             "PADDLE_FLAGS_LIVE": flags.socket,

@@ -159,15 +159,9 @@ class DirectoryStore(Store):
         """Remove what no reader can want. What an earlier compaction left is removed, too."""
         removed = self._newest_bases()[0]
         old = [
-            _numbered_path(self._log, each)
-            for each in sorted(_list_numbers(self._log))
-            if each <= removed
+            _numbered_path(self._log, n) for n in sorted(_list_numbers(self._log)) if n <= removed
         ]
-        old += [
-            _numbered_path(self._bases, each)
-            for each in _list_numbers(self._bases)
-            if each < removed
-        ]
+        old += [_numbered_path(self._bases, n) for n in _list_numbers(self._bases) if n < removed]
         now = file_system_time(self._bases)
         for folder in (self._log, self._bases, self._documents):
             for path in folder.glob(".*"):

@@ -62,8 +62,8 @@ class EtcdStore(Client):
             before = {"target": "VALUE", "value": _b64(b"%d" % (number - 1))}
         answer, is_doubtful = self._run_transaction(
             [{"key": head, "result": "EQUAL", **before}],
-            [_put_request(key, attempt + record), _put_request(head, b"%d" % number)],
-            [_get_request(head), _get_request(key)],
+            [_put_op(key, attempt + record), _put_op(head, b"%d" % number)],
+            [_get_op(head), _get_op(key)],
         )
         if answer.get("succeeded"):
             return True
@@ -119,9 +119,9 @@ class EtcdStore(Client):
             answer, may_be_done = self._run_transaction(
                 [{"target": "MOD", "key": key, "mod_revision": revision, "result": "EQUAL"}],
                 [
-                    _put_request(self._key("base"), text + b"\n" + base),
-                    _put_request(key, text),
-                    _delete_request(self._record_key(0), self._record_key(number + 1)),
+                    _put_op(self._key("base"), text + b"\n" + base),
+                    _put_op(key, text),
+                    _delete_op(self._record_key(0), self._record_key(number + 1)),
                 ],
             )
             if answer.get("succeeded"):
@@ -130,21 +130,21 @@ class EtcdStore(Client):
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._leases[name] = lease = self._grant_lease(ttl)  # the one before expires
-        self._write_document(name, document, _put_request(self._mark_key(name), b"", lease))
+        self._write_document(name, document, _put_op(self._mark_key(name), b"", lease))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self._leases.pop(name, None)
-        self._write_document(name, document, _delete_request(self._mark_key(name)))
+        self._write_document(name, document, _delete_op(self._mark_key(name)))
 
     def _write_document(self, name: str, document: bytes, also: Body) -> None:
         key = self._key(f"members/{name}")
         try:
-            self._run_transaction([], [_put_request(key, document, self._long_lease()), also])
+            self._run_transaction([], [_put_op(key, document, self._long_lease()), also])
         except EtcdError as error:
             if error.code != error.NOT_FOUND:
                 raise
             self._long = "", 0.0  # it has ended, as on a machine that slept for a day
-            self._run_transaction([], [_put_request(key, document, self._long_lease()), also])
+            self._run_transaction([], [_put_op(key, document, self._long_lease()), also])
 
     def _mark_key(self, name: str) -> str:
         return self._key(f"members/{name}!")
@@ -234,15 +234,15 @@ def _b64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _put_request(key: str, value: bytes, lease: str = "0") -> Body:
+def _put_op(key: str, value: bytes, lease: str = "0") -> Body:
     return {"request_put": {"key": key, "value": _b64(value), "lease": lease}}
 
 
-def _get_request(key: str) -> Body:
+def _get_op(key: str) -> Body:
     return {"request_range": {"key": key}}
 
 
-def _delete_request(key: str, end: str = "") -> Body:
+def _delete_op(key: str, end: str = "") -> Body:
     return {"request_delete_range": {"key": key, "range_end": end}}
 
 

@@ -139,7 +139,7 @@ class Flags(Protocol):
     def check(self, values: Values) -> str | None:
         """Return why these can't be all values of the fleet; None: they can. Nothing changes."""
 
-    def apply(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
+    def replace(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         """Make these all values of the fleet, or return why that is impossible.
 
         `about` is the change that was read last, which may have taken values back; None: an end.

@@ -19,7 +19,7 @@ from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
 from paddle_flags.fleet._operate import Operator, Outcome
 from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector, text_of
 from paddle_flags.fleet._role import host_name
-from paddle_flags.fleet._state import COMMITTED, Entry, Selected, State, Step, entries_of
+from paddle_flags.fleet._state import COMMITTED, Entry, Key, Selected, State, Step, entries_of
 from paddle_flags.fleet._status import Status, status_of
 from paddle_flags.fleet._store import FleetError, Store
 
@@ -335,9 +335,7 @@ def _changes_to_undo(follower: Follower, revision: int) -> tuple[Change, ...]:
     return _changes_to_restore(keys, before, follower.store)
 
 
-def _changes_to_restore(
-    keys: Iterable[tuple[str, str]], state: State, store: Store
-) -> tuple[Change, ...]:
+def _changes_to_restore(keys: Iterable[Key], state: State, store: Store) -> tuple[Change, ...]:
     """Return what gives flags the values of a state, without those that are temporary.
 
     Raises FleetError for a value that was to come at a step, if a member has not begun that.

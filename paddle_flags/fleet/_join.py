@@ -95,15 +95,13 @@ def join(
     unless it observes.
     """
     file = None if snapshot is None else os.path.abspath(snapshot)
-    options = make_options(
-        role, rank, name, key, ttl, on_lost, on_late, tick_timeout, file, observe
-    )
+    chosen = make_options(role, rank, name, key, ttl, on_lost, on_late, tick_timeout, file, observe)
     if member := os.environ.get(AGENT):
         why = "it runs by paddle-flags join; a program of its own must be started without"
         raise FleetError(
             f"this program is the member {member} already: {why} {AGENT} in its environment"
         )
-    return _start_membership(url, options)
+    return _start_membership(url, chosen)
 
 
 def _start_membership(url: str | Store, options: Options) -> Membership:
@@ -258,7 +256,7 @@ class LocalFlags:
     def check(self, values: Values) -> str | None:
         return self._call_with_values(values, lib.pd_config_check)
 
-    def apply(
+    def replace(
         self,
         values: Values,
         about: Record | None,
@@ -328,9 +326,7 @@ def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
     else:
         place, value = flag.history[0].place, flag.history[-1].value
         default = "" if value is None else text_of(flag.name, value)
-    facts.values[flag.name] = Fact(
-        shorten_text(text), source, shorten_text(place or ""), shorten_text(default)
-    )
+    facts.values[flag.name] = Fact(*map(shorten_text, (text, source, place or "", default)))
 
 
 def _forget_in_child() -> None:

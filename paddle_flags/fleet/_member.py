@@ -72,7 +72,7 @@ class Member:
         self._peers = 0  # members, when the last record was written
 
     @property
-    def state(self) -> State:
+    def log_state(self) -> State:
         return self.follower.state
 
     @property
@@ -81,7 +81,7 @@ class Member:
 
     def wanted_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
-        tables = tables_of(filter(self._is_current, self.state.batches))
+        tables = tables_of(filter(self._is_current, self.log_state.batches))
         return {name: each.value for name, each in self.selected.values(tables).items()}
 
     # ---- Following ----
@@ -100,11 +100,11 @@ class Member:
 
     def follow(self, last: int | None = None) -> bool:
         """Read the log, up to `last`, and act on it; return whether there is something to say."""
-        before = (self.state.changed, dict(self.answers))
+        before = (self.log_state.changed, dict(self.answers))
         self._read(last)
         self._end_what_is_over()
         self._abort_what_is_overdue()
-        return before != (self.state.changed, self.answers)
+        return before != (self.log_state.changed, self.answers)
 
     def _read(self, last: int | None = None) -> None:
         now = self._clock.now()
@@ -133,7 +133,7 @@ class Member:
     def _is_outdated(self) -> bool:
         """Return whether the values may be others than those that were applied last."""
         return (
-            self._applied < self.state.changed
+            self._applied < self.log_state.changed
             or any(self.steps.is_reached(step) for _, step in self._awaited_steps())
             or self._flags.count_dropped() != self._dropped
             or self._find_traits() != self._traits
@@ -143,7 +143,7 @@ class Member:
         """Return the changes that have not come yet, with their steps."""
         return [
             (batch, batch.at_step)
-            for batch in self.state.batches
+            for batch in self.log_state.batches
             if batch.at_step is not None and batch.revision not in self._reached
         ]
 
@@ -151,7 +151,7 @@ class Member:
         """Return which flags of the state are defined; of those whose values wait, more."""
         names: set[str] = set()
         waiting: set[str] = set()
-        for batch in self.state.batches:
+        for batch in self.log_state.batches:
             changed = {each.name for each in batch.changes}
             names |= changed
             answer = self.answers.get(batch.revision)
@@ -173,7 +173,7 @@ class Member:
                 self._fitting_as = None
                 verdicts, why = self._apply_values()
             self._dropped = self._flags.count_dropped()
-            self._applied = self.state.changed
+            self._applied = self.log_state.changed
             self._renew_answers(verdicts, why)
             self._traits = self._find_traits()
 
@@ -187,13 +187,13 @@ class Member:
             values = {**{n: e for n, e in values.items() if n not in self._closed_since}, **closed}
         if values == self.values and self._flags.count_dropped() == self._dropped:
             return verdicts, None
-        news = [b for b in self.state.batches[-1:] if b.revision == self.state.changed]
+        news = [b for b in self.log_state.batches[-1:] if b.revision == self.log_state.changed]
         trail = [each.values for each in verdicts]
-        return verdicts, self._flags.apply(values, news[0] if news else None, trail)
+        return verdicts, self._flags.replace(values, news[0] if news else None, trail)
 
     def _compute_values(self, *more: Record) -> tuple[Values, list[Verdict]]:
         """Return what the batches up to now give, and `more`, with what becomes of each."""
-        batches = [*filter(self._is_current, self.state.batches), *more]
+        batches = [*filter(self._is_current, self.log_state.batches), *more]
         names = {each.name for batch in batches for each in batch.changes}
         self._checked = self._flags.read_flag_traits(names | self.values.keys())
         for name, each in self._checked.items():
@@ -253,7 +253,7 @@ class Member:
         if why is not None and verdicts:
             told[verdicts[-1].batch.revision] = Answer(_flags.REJECTED, why)
         self._refused = {revision for revision, each in told.items() if each}
-        for batch in self.state.batches[-_MOST_ANSWERS:]:
+        for batch in self.log_state.batches[-_MOST_ANSWERS:]:
             revision = batch.revision
             if revision in told:
                 self.answers[revision] = told[revision] or self._answer_for(batch)
@@ -266,7 +266,7 @@ class Member:
 
     def _find_unended(self) -> dict[int, Answer]:
         """Return the changes that have ended, but not for flags that can't change any more."""
-        here = {batch.revision for batch in self.state.batches if self._is_current(batch)}
+        here = {batch.revision for batch in self.log_state.batches if self._is_current(batch)}
         found: dict[int, list[str]] = {}
         for name in sorted(self._closed_since.keys() & self.values.keys()):
             revision = self.values[name].revision
@@ -278,7 +278,7 @@ class Member:
         """Return the changes not taken, or not taken back, that later ones have not replaced."""
         found = set(self._find_unended())
         later: set[tuple[str, str]] = set()
-        for batch in reversed(self.state.batches):
+        for batch in reversed(self.log_state.batches):
             keys = {(each.on, each.name) for each in batch.changes}
             answer = self.answers.get(batch.revision)
             if answer is not None and answer.state not in _flags.GOOD and not keys <= later:
@@ -311,13 +311,13 @@ class Member:
 
     def _note_ends(self) -> None:
         """Note when temporary values end that have begun since the last look."""
-        here = {batch.revision for batch in self.state.batches}
+        here = {batch.revision for batch in self.log_state.batches}
         for revision in [each for each in self.ends if each not in here]:
             del self.ends[revision]
             self._over.discard(revision)
             if revision in self.answers:
                 self.answers[revision] = Answer(ENDED)
-        for batch in self.state.batches:
+        for batch in self.log_state.batches:
             if batch.duration is None or batch.revision in self.ends:
                 continue
             if batch.at_step is None:
@@ -386,7 +386,7 @@ class Member:
         record = record._replace(by=self.selected.name)
         while is_wanted() and not self.follower.append(record):
             self._read()
-        self._handle_news(self.follower.catch_up(self.state.revision))
+        self._handle_news(self.follower.catch_up(self.log_state.revision))
 
     def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
@@ -401,7 +401,7 @@ class Member:
         for record in news:
             if record.kind == ASK and record.dry_run:
                 self.answers[record.revision] = self._answer_question(record)
-        question = self.state.question
+        question = self.log_state.question
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
@@ -426,12 +426,12 @@ class Member:
     def _abort_what_is_overdue(self) -> None:
         """Abort a change that its operator has neither made nor given up in time."""
         revision, overdue = self._asked
-        question = self.state.question
+        question = self.log_state.question
         if question is None or self._clock.now() < overdue:
             return
         why = f"nobody had decided after {question.patience:g} s"
         abort = Record(ABORT, of=revision, reason=why)
-        self._write(abort, lambda: self.state.question == question)
+        self._write(abort, lambda: self.log_state.question == question)
         self._asked = (revision, NEVER)
 
     def set_gate(self) -> None:
@@ -441,7 +441,7 @@ class Member:
 
     def _gating_step(self) -> float:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
-        question = self.state.question
+        question = self.log_state.question
         if question is None or self._asked == (question.revision, NEVER):
             return NEVER
         answer = self.answers.get(question.revision, Answer(_flags.REJECTED))

@@ -92,7 +92,7 @@ class Membership:
     @property
     def revision(self) -> int:
         """The last revision of the fleet that was read."""
-        return self._member.state.revision
+        return self._member.log_state.revision
 
     @property
     def values(self) -> dict[str, str]:
@@ -122,7 +122,7 @@ class Membership:
             try:
                 self._start_from_engine()
             except BaseException:
-                self._flags.apply(before, None, [])  # who is no member has no values of the fleet
+                self._flags.replace(before, None, [])  # who is no member has no values of the fleet
                 raise
         self._clock.spawn(self._run_thread, f"paddle_flags fleet {self.name}")
         if self._options.on_lost != "keep":
@@ -265,7 +265,7 @@ class Membership:
         """Write the snapshot file; that it can't be written is no reason to stop following."""
         if self._options.snapshot:
             try:
-                write_snapshot(self._options.snapshot, self._member.state)
+                write_snapshot(self._options.snapshot, self._member.log_state)
                 self._file_problem = ""
             except OSError as error:
                 self._file_problem = str(error)
@@ -311,7 +311,7 @@ class Membership:
             self._member.withhold_values(withheld=False)
 
     def _document(self) -> dict[str, Any]:
-        member, state = self._member, self._member.state
+        member, state = self._member, self._member.log_state
         facts = self._flags.collect_public_facts(self._options.key)
         changes = [each for batch in state.batches for each in batch.changes]
         selected = {each.name for each in changes if each.on != ALL} & facts.values.keys()
@@ -384,10 +384,8 @@ class Membership:
         asked = [each for each in self.notes if each.check.get("stage") == TELL]
         if not asked or asked[-1].revision <= self._details.get("of", 0):
             return False
-        facts, patterns = (
-            self._flags.collect_public_facts(self._options.key),
-            asked[-1].check.get("environment"),
-        )
+        facts = self._flags.collect_public_facts(self._options.key)
+        patterns = asked[-1].check.get("environment")
         self._details = {
             "of": asked[-1].revision,
             "values": facts.values,
@@ -418,7 +416,7 @@ class Membership:
                 if not member.is_undecided(step):
                     break
                 if self._clock.now() >= deadline:
-                    late = member.state.question
+                    late = member.log_state.question
                     member.stop_waiting()
             self._clock.sleep(max(_POLL, member.for_all(PAUSE_OF_ONE)))
         if self.left:

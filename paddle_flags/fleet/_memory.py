@@ -64,9 +64,7 @@ class MemoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
             raise self._make_compacted_error(first)
-        return list(
-            _limit_bytes((record, record) for record in self._log[first - self._stored[0] - 1 :])
-        )
+        return list(_limit_bytes((each, each) for each in self._log[first - self._stored[0] - 1 :]))
 
     def _base(self) -> tuple[int, bytes]:
         return self._stored

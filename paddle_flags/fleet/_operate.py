@@ -121,10 +121,8 @@ class Operator:
         is_for_some = bool(_members_for(record, documents))
         note = _describe_nobody(record, documents) if documents and not is_for_some else ""
         if not record.dry_run and (self.force or not is_for_some):
-            revision = self._append(record)
-            return self._wait_until_applied(
-                Outcome(revision, COMMITTED, {}, {}, is_checked=False, note=note)
-            )
+            made = Outcome(self._append(record), COMMITTED, {}, {}, is_checked=False, note=note)
+            return self._wait_until_applied(made)
         patience = _limit_patience(record, documents, self.patience)
         asked = record._replace(kind=ASK, patience=patience, id=_record.new_id())
         try:

@@ -70,8 +70,8 @@ def _without_ended(state: State, revision: int) -> State:
 
 def _drop_superseded(batches: tuple[Record, ...]) -> tuple[Record, ...]:
     """Return those that may still have an effect."""
-    lasting: Counter[tuple[str, str]] = Counter()
-    later: Counter[tuple[str, str]] = Counter()
+    lasting: Counter[Key] = Counter()
+    later: Counter[Key] = Counter()
     found: list[Record] = []
     for batch in reversed(batches):
         keys = [(each.on, each.name) for each in batch.changes]
@@ -95,6 +95,7 @@ class Entry(NamedTuple):
     at_step: int | None = None
 
 
+Key = tuple[str, str]  # of a value: selector and name
 Tables = dict[str, dict[str, Entry]]  # by selector and name
 
 
@@ -119,7 +120,7 @@ def tables_of(batches: Iterable[Record]) -> Tables:
     return tables
 
 
-def entries_of(state: State, *, lasting: bool = True) -> dict[tuple[str, str], Entry]:
+def entries_of(state: State, *, lasting: bool = True) -> dict[Key, Entry]:
     """Return entries by selector and name; without what expires, if `lasting`."""
     kept = [each for each in state.batches if not lasting or each.duration is None]
     tables = tables_of(kept).items()

@@ -174,14 +174,12 @@ class RayStore(RemoteStore):
 
     def _wait_for_reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         # Ray may need its time to start the process of an actor.
-        place = self._place or self._find_or_create_actor(
-            time.monotonic() + max(self._timeout, _START)
-        )
+        place = self._place or self._ensure_actor(time.monotonic() + max(self._timeout, _START))
         end = time.monotonic() + timeout
         try:
             return super()._wait_for_reply(method, args, timeout)
         except ConnectionRefusedError:  # the actor had ended before it was asked
-            self._find_or_create_actor(end, ended=place)
+            self._ensure_actor(end, ended=place)
             return super()._wait_for_reply(method, args, end - time.monotonic())
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
@@ -208,7 +206,7 @@ class RayStore(RemoteStore):
         while self._links:
             self._links.pop()[1].transport.abort()
 
-    def _find_or_create_actor(self, end: float, ended: ActorAddress | None = None) -> Any:
+    def _ensure_actor(self, end: float, ended: ActorAddress | None = None) -> Any:
         """Return where the actor answers, which is not where one of them has ended; or make it."""
         self._connect()
         is_worker = getattr(ray.get_runtime_context().worker, "mode", None) == ray.WORKER_MODE

@@ -123,7 +123,7 @@ class Life:
             is_new = batch.revision > member._applied
             if is_due and not is_new and batch.revision not in member._reached:
                 raise FaultError(f"{self.name} begins step {self.step} without {batch.revision}")
-        question = member.state.question
+        question = member.log_state.question
         if question is None or presence.left or question.revision in self.given_up:
             return
         answer, step = member.answers.get(question.revision), question.at_step
@@ -194,7 +194,7 @@ class Life:
 
     def _circumstances(self, member: Member, asked: int) -> Any:
         """Return what its answer to a question depends on."""
-        current = filter(member._is_current, member.state.batches)
+        current = filter(member._is_current, member.log_state.batches)
         before = {batch.revision for batch in current if batch.revision < asked}
         return before, "late" in self.program.defined
 
@@ -228,13 +228,13 @@ class Life:
         """Return what its values may depend on. It is settled."""
         assert self.presence is not None
         member = self.presence._member
-        reached = frozenset(member._reached) & {each.revision for each in member.state.batches}
+        reached = frozenset(member._reached) & {each.revision for each in member.log_state.batches}
         over = frozenset(member._over)
         if over and self.world.ill < 0 and not self.observes:
             raise FaultError(f"{self.name} has ended {over} alone")
         defined = "late" in self.program.defined
         who = (self.rule.__name__, self.role, self.name == "m0", defined)
-        return who, member.state.changed, reached, over
+        return who, member.log_state.changed, reached, over
 
     def expected(self, batches: oracle.Batches) -> dict[str, int]:
         """Return what it should have after batches of the log."""
@@ -264,7 +264,7 @@ class Life:
     def _look_at_steps(self, presence: Membership) -> None:
         """Changes at a step come at that step, in those that have accepted them."""
         member = presence._member
-        question = member.state.question
+        question = member.log_state.question
         if question is not None and member._asked == (question.revision, NEVER):
             self.given_up.add(question.revision)
         steps = {batch.revision: batch.at_step for batch in self._concerning(member)}
@@ -277,7 +277,7 @@ class Life:
                 raise FaultError(f"{self.name}: change {revision} at {step}, not {steps[revision]}")
 
     def _concerning(self, member: Member) -> list[Record]:
-        return [b for b in member.state.batches if member.selected.is_concerned(b.changes)]
+        return [b for b in member.log_state.batches if member.selected.is_concerned(b.changes)]
 
     # ---- What must hold in the end ----
 
@@ -292,8 +292,8 @@ class Life:
             )
             raise FaultError(f"{self.name} is not settled: {why}")
         member = self.presence._member
-        if member.state.revision < state.changed:
-            read = member.state.revision
+        if member.log_state.revision < state.changed:
+            read = member.log_state.revision
             raise FaultError(f"{self.name} has read revision {read} of {state.changed}")
         if self.observes:
             return

@@ -93,7 +93,7 @@ def an_acknowledged_change_is_lost(patch):
 
 
 def a_lease_that_ends_is_not_noticed(patch):
-    patch.setattr(Membership, "_watch", lambda _: None)
+    patch.setattr(Membership, "_watch_lease", lambda _: None)
 
 
 def one_that_leaves_waits_for_the_engine(patch):

@@ -71,7 +71,7 @@ class Program:
         fits = self.rule(self.numbers(_texts(values)))
         return None if fits else "rejected by the rule of the program"
 
-    def apply(
+    def replace(
         self,
         values: Values,
         about: Record | None,

@@ -69,7 +69,7 @@ def look(presence: Any) -> dict[str, Any] | None:
         step = member.steps.last
         is_moving = member._is_outdated() or member._is_without or presence._lost_since is not None
         seen = {
-            "changed": member.state.changed,
+            "changed": member.log_state.changed,
             "over": sorted(member._over),
             "step": step,
             "values": {name: flag.value for name, flag in FLAGS.items()},

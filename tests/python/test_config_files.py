@@ -328,7 +328,9 @@ def test_a_fifo_is_never_waited_for(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", lambda _: file)
         reader = threading.Thread(
-            target=lambda: found.extend(files.read(str(fifo), Reading("a.toml")).problems),
+            target=lambda: found.extend(
+                files.read_config_file(str(fifo), Reading("a.toml")).problems
+            ),
             daemon=True,
         )
         reader.start()

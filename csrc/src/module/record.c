@@ -40,12 +40,12 @@ static void sort_files(pd__cell *cells, size_t count) {
 
 /* ---- Reading ---- */
 
-static bool is_operation(const pd_flag_def *def) {
+static bool is_op_def(const pd_flag_def *def) {
   bool told = def->size >= offsetof(pd_flag_def, kind) + sizeof def->kind;
   return told && def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL;
 }
 
-static void read_operation(pd__defs *defs, const pd_op_def *op, pd__report *report) {
+static void read_op_def(pd__defs *defs, const pd_op_def *op, pd__report *report) {
   pd_error err;
   pd_status status = PD_OK;
   if (op->size != sizeof *op) {
@@ -69,8 +69,8 @@ static void read_definition(pd__defs *defs, const pd_flag_def *def, const pd_mod
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
-  if (is_operation(def)) {
-    read_operation(defs, (const pd_op_def *)(const void *)def, report);
+  if (is_op_def(def)) {
+    read_op_def(defs, (const pd_op_def *)(const void *)def, report);
     return;
   }
   bool named = *name_space && def->kind == PD_KIND_DEFINE;
@@ -121,10 +121,10 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime
   size_t listed = record ? (size_t)(record->defs_end - record->defs) : 0;
   size_t all = listed, operations = 0;
   for (size_t i = 0; i < listed; i++) {
-    operations += record->defs[i] && is_operation(record->defs[i]);
+    operations += record->defs[i] && is_op_def(record->defs[i]);
   }
   for (const pd_late_def *at = runtime_defs.first; at != runtime_defs.end; at = at->next, all++) {
-    operations += at->def && is_operation(at->def);
+    operations += at->def && is_op_def(at->def);
   }
   pd__defs *defs = alloc_defs(all, operations);
   if (!defs || !defs->cells || !defs->impls || !pd__names_reserve(all)) {

@@ -18,7 +18,7 @@ static bool is_word_byte(char byte) {
 }
 
 /* Returns the length of what doesn't belong to the name, at the cursor. */
-static size_t measure_ignored_text(const reader *in) {
+static size_t measure_type_decoration(const reader *in) {
   static const char *const words[] = {"const", "volatile",   "struct",       "class",
                                       "enum",  "__restrict", "__restrict__", "restrict"};
   static const char *const others[] = {"{anonymous}::", "(anonymous namespace)::"};
@@ -35,7 +35,8 @@ static size_t measure_ignored_text(const reader *in) {
 
 /* Returns the next byte of the name of a type; 0 at its end. */
 static char read_type_byte(reader *in) {
-  for (size_t length; (length = measure_ignored_text(in)) > 0; in->at += length) in->inside = false;
+  for (size_t length; (length = measure_type_decoration(in)) > 0; in->at += length)
+    in->inside = false;
   char byte = *in->at;
   if (!byte || (in->depth == 0 && strchr("(,)", byte))) return '\0';
   in->depth += byte == '<';

@@ -65,13 +65,13 @@ def print_report(report: Report, *, as_json: bool) -> int:
 
 def show(*parts: Part) -> bool:
     """Print lines and tables; return False if nobody reads any more."""
-    return not parts or print_text(_safe_text(parts))
+    return not parts or print_text(_render_parts(parts))
 
 
 def show_errors(*lines: str) -> None:
     """Print lines on stderr."""
     if lines:
-        print_error(_safe_text(lines))
+        print_error(_render_parts(lines))
 
 
 def show_problems(*problems: str) -> None:
@@ -79,12 +79,12 @@ def show_problems(*problems: str) -> None:
     show_errors(*(f"{PROGRAM}: error: {each}" for each in problems))
 
 
-def _safe_text(parts: Sequence[Part]) -> str:
+def _render_parts(parts: Sequence[Part]) -> str:
     """Return parts as the only text of others that is ever printed."""
-    return "\n".join(map(_safe_part, parts))
+    return "\n".join(map(_render_part, parts))
 
 
-def _safe_part(part: Part) -> str:
+def _render_part(part: Part) -> str:
     if isinstance(part, Table):
         rows = [[shorten(escape_controls(cell), _WIDEST) for cell in row] for row in part.rows]
         lines = format_table(
