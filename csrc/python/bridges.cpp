@@ -39,14 +39,16 @@ bool append(PyObject *list, PyObject *item) {
 }
 
 /* Appends texts to a list, which may be NULL. Returns it, or NULL if memory is out. */
-PyObject *extended(PyObject *list, const std::vector<std::string> &texts) {
+PyObject *append_texts(PyObject *list, const std::vector<std::string> &texts) {
   for (const std::string &text : texts) {
     if (list && !append(list, text_of(text))) Py_CLEAR(list);
   }
   return list;
 }
 
-PyObject *list_of(const std::vector<std::string> &texts) { return extended(PyList_New(0), texts); }
+PyObject *list_of(const std::vector<std::string> &texts) {
+  return append_texts(PyList_New(0), texts);
+}
 
 PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs) {
   PyObject *list = PyList_New(0);
@@ -69,7 +71,7 @@ PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs
 }
 
 PyObject *result_of(const outcome &out) {
-  PyObject *joined = extended(list_of(out.joined), out.known);
+  PyObject *joined = append_texts(list_of(out.joined), out.known);
   PyObject *left_out = pairs_of(out.left_out);
   PyObject *rejected = list_of(out.rejected);
   if (joined && left_out && rejected) {

@@ -45,7 +45,7 @@ def _dict_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def list_maker(item: Make) -> Make:
     """Return what makes a tuple of a list."""
 
-    def make(value: Any) -> Any:
+    def make_list(value: Any) -> Any:
         items = items_of(value)
         if items is None:
             raise Unfit(f"expected a list, not {type(value).__name__}")
@@ -54,26 +54,26 @@ def list_maker(item: Make) -> Make:
             for number, each in enumerate(items, 1)
         )
 
-    return make
+    return make_list
 
 
 def dict_maker(value: Make) -> Make:
     """Return what makes a dict of one whose keys are text."""
 
-    def make(found: Any) -> Any:
+    def make_dict(found: Any) -> Any:
         if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
             raise Unfit(f"expected a dict with keys of text, not {type(found).__name__}")
         return FrozenDict(
             (key, _make_with_location(key, value, each)) for key, each in found.items()
         )
 
-    return make
+    return make_dict
 
 
 def scalar_maker(kind: Type[Any]) -> Make:
     """Return what makes a bool, a number or text."""
 
-    def make(value: Any) -> Any:
+    def make_scalar(value: Any) -> Any:
         # bool is a subclass of int: True is no number here.
         is_exact = isinstance(value, bool) == (kind.python is bool)
         if kind.python is float and isinstance(value, int) and is_exact:
@@ -82,7 +82,7 @@ def scalar_maker(kind: Type[Any]) -> Make:
             raise Unfit(f"expected {kind.expected}, not {type(value).__name__}")
         return kind.read(kind.write(value))
 
-    return make
+    return make_scalar
 
 
 def _make_with_location(where: str, make: Make, value: Any) -> Any:

@@ -149,7 +149,7 @@ def make_type(
 ) -> Type[Any]:
     """Return a type of this package, whose parser says by Unfit or by None what it refuses."""
 
-    def strict(value: Any) -> Any:
+    def parse_or_raise(value: Any) -> Any:
         try:
             result = parse(value)
         except Unfit:
@@ -160,7 +160,9 @@ def make_type(
             raise Unfit(f"expected {expected}")
         return result
 
-    type_ = Type(strict, format, native, metavar=metavar, expected=expected, choices=choices)
+    type_ = Type(
+        parse_or_raise, format, native, metavar=metavar, expected=expected, choices=choices
+    )
     type_.python = python
     return type_
 

@@ -382,7 +382,7 @@ def _with_flag_sync(method: Any, bridge: Bridge) -> Any:
     return call
 
 
-def _with_full_sync(method: Any, bridge: Bridge) -> Any:
+def _with_sync_to_absl(method: Any, bridge: Bridge) -> Any:
     """Return a method about all flags, before which absl gets all of ours."""
 
     @functools.wraps(method)
@@ -462,7 +462,7 @@ def _bridged_class(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class 
     for name in _ABOUT_ONE:
         setattr(Values, name, _with_flag_sync(getattr(kind, name), bridge))
     for name in _ABOUT_ALL:
-        setattr(Values, name, _with_full_sync(getattr(kind, name), bridge))
+        setattr(Values, name, _with_sync_to_absl(getattr(kind, name), bridge))
     Values.__name__, Values.__qualname__ = kind.__name__, kind.__qualname__
     Values.__module__ = kind.__module__
     Values.bridge = bridge
@@ -487,7 +487,7 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
     return found.left_out
 
 
-def is_parsed() -> bool:
+def is_bridged_and_parsed() -> bool:
     """Return whether `flags.FLAGS` is bridged, and its flags may be read."""
     return hasattr(type(flags.FLAGS), "bridge") and bool(flags.FLAGS.is_parsed())
 

@@ -255,12 +255,12 @@ class Bridge:
         global _open_line  # under the lock
         tokens = args.split() if isinstance(args, str) else list(args)  # text, for ConfigArgParse
         if _open_line is not None:  # a sub-parser: the parser that called it sets the flags
-            return self._read_part(parse, tokens, namespace)
+            return self._parse_in_open_line(parse, tokens, namespace)
         _open_line = _OpenLine(tokens)
         whole, self._whole = self._whole, False
         continues = last_line.is_continued_by(args, namespace)
         try:
-            result, rest = self._read_part(parse, tokens, namespace)
+            result, rest = self._parse_in_open_line(parse, tokens, namespace)
             self._add_option_flags(_open_line)
             if any(bridge._allow_pending for bridge in _open_line.bridges):
                 rest = _open_line.split_pending(rest)
@@ -284,7 +284,7 @@ class Bridge:
             names |= bridge._settable_names() if bridge else set()
         return names
 
-    def _read_part(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
+    def _parse_in_open_line(self, parse: Parse, args: list[str], namespace: Any) -> Parsed:
         assert _open_line is not None
         if self in _open_line.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)

@@ -91,7 +91,7 @@ class _Carrier:
 def _absl_is_parsed() -> bool:
     """Return whether absl's flags are bridged and may be read here."""
     bridges = sys.modules.get("paddle_flags._integrations.absl_flags")
-    return bool(bridges and bridges.is_parsed())
+    return bool(bridges and bridges.is_bridged_and_parsed())
 
 
 def _receive_values(
@@ -131,7 +131,7 @@ def _collect_child_values(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
     given = _Given({}, [], {})
     left_out: dict[str, str] = {}
 
-    def look(flag: Any) -> None:
+    def collect_flag(flag: Any) -> None:
         if flag.read_only or flag.retired is not None:
             return
         if flag.source == "default" and not _has_new_default(flag):
@@ -142,7 +142,7 @@ def _collect_child_values(*, sensitive: bool) -> tuple[_Given, dict[str, str]]:
             kept = given.fleet if flag.source == "fleet" else given.values
             kept[flag.name] = flag.text
 
-    for_each(FLAGS.values(), look)
+    for_each(FLAGS.values(), collect_flag)
     for name, value in _pending_values().items():
         if value.sensitive and not sensitive:
             left_out[name] = "is sensitive"

@@ -18,7 +18,7 @@ from paddle_flags._core.status import (
     raise_deferred,
 )
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
-from paddle_flags._input.ignored import ignored_warnings
+from paddle_flags._input.ineffective import ineffective_flag_warnings
 from paddle_flags._input.options import ParseOptions
 from paddle_flags.cli.output import print_error, print_text
 
@@ -274,7 +274,7 @@ def _read_or_exit(
 
 def _finish_reading(tokens: list[str], rest: list[str]) -> None:
     """Warn of what had no effect, and hand out what callbacks left."""
-    for warning in ignored_warnings(tokens):
+    for warning in ineffective_flag_warnings(tokens):
         queue_warning(warning)
     raise_deferred(rest)
 

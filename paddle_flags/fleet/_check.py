@@ -77,7 +77,7 @@ class Barrier:
             if stage == ALIKE and self._is_covered_by(note):
                 return  # also if a change has come since
             if who == self._member.name and stage != ALIKE:
-                self._compare()
+                self._compare_and_write()
                 continue
             if stage != ALIKE and self._clock.now() >= self._deadline:
                 every = read_alive(self._member.store)
@@ -114,7 +114,7 @@ class Barrier:
         note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
         self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
 
-    def _compare(self) -> None:
+    def _compare_and_write(self) -> None:
         """Compare the documents of all, and write what was found."""
         while True:
             here = self._wait_for_members()

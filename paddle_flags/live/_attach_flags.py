@@ -289,17 +289,17 @@ class _Flag:
         data = self._read_struct("extra", extra) if extra else b""
         top = index.number("extra.overrides", data) if data else 0
         for over in self._iter_chain("overridden", top, "overridden.below"):
-            yield from self._iter_listed_entries(index.number("overridden.values", over))
+            yield from self._iter_entry_chain(index.number("overridden.values", over))
         if index.bits("flag.assigned", node):
             value = self._read_value_field("extra.base", data) if top else self._current_value()
             yield self._make_entry("flag", node, value)
-        yield from self._iter_listed_entries(index.number("flag.history", node))
+        yield from self._iter_entry_chain(index.number("flag.history", node))
         place = self._read_text(index.number("def.file", self.definition))
         line = index.number("def.line", self.definition)
         value = self._read_value_field("def.default_value", self.definition)
         yield Entry(value, "default", line, 0, place)
 
-    def _iter_listed_entries(self, address: int) -> Iterator[Entry]:
+    def _iter_entry_chain(self, address: int) -> Iterator[Entry]:
         for data in self._iter_chain("entry", address, "entry.next"):
             entry = self._make_entry("entry", data, self._read_value_field("entry.value", data))
             yield entry._replace(replaced=bool(self.index.number("entry.replaced", data)))

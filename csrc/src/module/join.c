@@ -416,7 +416,7 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
 }
 
 /* A module can't join because memory is out. The pd_module_load that is under way fails. */
-static void mark_load_lost(void) {
+static void fail_current_load(void) {
   pd__loading *load = pd__loading_of_thread();
   if (load) load->lost = true;
 }
@@ -424,7 +424,7 @@ static void mark_load_lost(void) {
 static void append_image_copy(const pd__platform_image *image, void *context) {
   pd__platform_image ***end = context, *copy = pd__platform_copy_image(image);
   if (!copy) {
-    mark_load_lost();
+    fail_current_load();
     return;
   }
   **end = copy;
@@ -435,7 +435,7 @@ void pd__module_join(pd_module_record *record) {
   pd_error err;
   if (check_abi(record, "", &err) == PD_OK && join_record(record, NULL, true)) return;
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, record);
-  if (!image || !join_record(record, image, true)) mark_load_lost();
+  if (!image || !join_record(record, image, true)) fail_current_load();
   free(image);
 }
 

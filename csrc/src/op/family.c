@@ -142,7 +142,7 @@ static bool has_types(uint32_t item, const void *key) {
          !strcmp((const char *)op->types, (const char *)wanted->types);
 }
 
-static bool has_signature(uint32_t item, const void *key) {
+static bool op_matches_signature(uint32_t item, const void *key) {
   const op_key *wanted = key;
   const pd__op *op = get_op(item);
   return op->family == wanted->family && pd__signature_is_same(op, wanted->signature);
@@ -166,7 +166,7 @@ static pd__op *make_op(pd__family *family, const pd_op_signature *of) {
 pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
   op_key wanted = {family, NULL, of};
   uint32_t hash = pd__signature_hash(family->number, of);
-  uint32_t item = pd__table_find(&by_text, hash, has_signature, &wanted);
+  uint32_t item = pd__table_find(&by_text, hash, op_matches_signature, &wanted);
   if (item) return get_op(item);
   bool room = reserve_item(&ops) && pd__table_reserve(&by_text, 1);
   pd__op *op = room && pd__table_reserve(&by_types, 1) ? make_op(family, of) : NULL;

@@ -139,7 +139,7 @@ static bool decide_batch(batch *all) {
 static void forget_empty_overrides(const batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd_override number = all->items[i].override;
-    if (number && pd__override_is_empty(number)) pd__override_free(number);
+    if (number && pd__override_is_empty(number)) pd__override_free_record(number);
   }
 }
 

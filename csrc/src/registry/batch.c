@@ -74,7 +74,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
     if (flags[i].flag) pd__changes_add_pop(&changes, &flags[i]);
   }
   pd_status status = pd__changes_finish(&changes);
-  if (status == PD_OK) pd__override_free(number);
+  if (status == PD_OK) pd__override_free_record(number);
   return status;
 }
 

@@ -118,7 +118,7 @@ static void assign_change(const pd__changes *changes, const pd__change *change) 
   bool over = own && change->origin.source == PD_SOURCE_RUNTIME;
   if (!changes->pushes) warn_of_temporary_override(flag, &change->origin);
   if (!changes->pushes && !over) {
-    pd__history_assign(flag, change->value, &change->origin);
+    pd__history_assign_by_rank(flag, change->value, &change->origin);
     return;
   }
   pd_override number = changes->pushes ? changes->override : own->number;

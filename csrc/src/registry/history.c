@@ -128,7 +128,7 @@ static void push_current_entry(pd_flag *flag) {
   flag->history = old;
 }
 
-void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin) {
+void pd__history_assign_by_rank(pd_flag *flag, pd_value value, const pd_origin *origin) {
   if (pd__history_update_current(flag, value, origin)) return;
   if (pd_source_rank((pd_source)flag->source) > pd_source_rank(origin->source)) {
     insert_by_rank(flag, value, origin);

@@ -77,7 +77,7 @@ bool pd__override_is_empty(pd_override number) {
   return !flags || i == count;
 }
 
-void pd__override_free(pd_override number) {
+void pd__override_free_record(pd_override number) {
   free(pd__numbered_find(&overrides, number));
   pd__numbered_remove(&overrides, number);
 }

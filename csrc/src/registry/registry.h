@@ -344,7 +344,7 @@ bool pd__history_reserve(size_t count);
 /* Give a flag a value that isn't an override's. pd__history_update_current does so only if it needs
  * no entry, because the flag has no value yet or one of the same origin; else it returns false. */
 bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *origin);
-void pd__history_assign(pd_flag *flag, pd_value value, const pd_origin *origin);
+void pd__history_assign_by_rank(pd_flag *flag, pd_value value, const pd_origin *origin);
 
 /* Drops the values of some sources, a PD__SOURCE_BIT each. The caller publishes the result. */
 #define PD__SOURCE_BIT(source) (1u << (source))
@@ -390,7 +390,7 @@ bool pd__flag_is_overridden(const pd_flag *flag);
 
 /* Returns whether the override no longer does anything. */
 bool pd__override_is_empty(pd_override number);
-void pd__override_free(pd_override number);
+void pd__override_free_record(pd_override number);
 
 /* Copies the value that the flag would have without the override of that number, or with 0 without
  * the temporary ones on top, and without the live value if it `drops_live`. Returns false if it

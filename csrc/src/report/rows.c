@@ -55,7 +55,7 @@ static int compare_modules(const void *left, const void *right) {
   return order ? order : compare_sizes(a->index, b->index);
 }
 
-static int compare_groups(const void *left, const void *right) {
+static int compare_by_module_and_group(const void *left, const void *right) {
   const pd__row *a = left, *b = right;
   int order = compare_sizes(a->module, b->module);
   if (order == 0) order = compare_sizes(a->group, b->group);
@@ -112,7 +112,7 @@ void pd__rows_sort_groups(pd__rows *rows, const char *first, const char *program
   for (size_t i = rows->count - 1; i > 0; i--) {
     if (is_same_module(&items[i - 1], &items[i])) items[i - 1].module = items[i].module;
   }
-  qsort(items, rows->count, sizeof *items, compare_groups);
+  qsort(items, rows->count, sizeof *items, compare_by_module_and_group);
 }
 
 void pd__row_write_heading(const pd__row *row, pd__out *out) {

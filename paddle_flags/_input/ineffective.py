@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
 
 
-def ignored_warnings(tokens: list[str]) -> Iterator[FlagWarning]:
+def ineffective_flag_warnings(tokens: list[str]) -> Iterator[FlagWarning]:
     """Yield a warning for each flag of a line that was read and that had no effect."""
     named = {name_in_token(token) for token in tokens[1:] if token.startswith("-")}
     if not named:
