@@ -46,19 +46,17 @@ def push_override(wanted: list[Assignment], where: tuple[str, int]) -> int:
     The caller has yet to call `raise_deferred`.
     """
     number = _push(wanted, *where, _raise_push_error, False)
-    return (
-        _assign_or_push(wanted, origin_at(where), lib.pd_override_push)
-        if number is None
-        else number
-    )
+    if number is not None:
+        return number
+    return _assign_or_push(wanted, origin_at(where), lib.pd_override_push)
 
 
 def open_scope(wanted: list[Assignment], where: tuple[str, int]) -> int:
     """Open a scope with all values or none, as `push_override` does an override."""
     number = _push(wanted, *where, _raise_push_error, True)
-    return (
-        _assign_or_push(wanted, origin_at(where), lib.pd_scope_push) if number is None else number
-    )
+    if number is not None:
+        return number
+    return _assign_or_push(wanted, origin_at(where), lib.pd_scope_push)
 
 
 def _assign_or_push(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> int:

@@ -7,8 +7,8 @@ import re
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._core import shared_flags
 from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core.shared_flags import joined_libraries, library_title_of
 from paddle_flags._core.status import check_bool, quote_value, to_argument
 from paddle_flags._report import facts
 from paddle_flags._report.help import help_text, json_text
@@ -54,11 +54,7 @@ def _md_row(flag: facts.FlagSnapshot) -> str:
     holder = flag.placeholder
     heads = [*others, f"{last}={holder}" if holder else last]
     notes = _escape_markdown("; ".join(flag.notes))
-    about = (
-        f"{_escape_markdown(flag.help.strip())} *({notes})*"
-        if notes
-        else _escape_markdown(flag.help.strip())
-    )
+    about = _escape_markdown(flag.help.strip()) + (f" *({notes})*" if notes else "")
     default = _code_span(facts.format_value(flag, flag.default))
     return f"| {', '.join(map(_code_span, heads))} | {default} | {about.strip()} |"
 
@@ -144,7 +140,7 @@ _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 def _add_shared_with(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
-    if not any(each.names for each in shared_flags.joined_libraries.values()):
+    if not any(each.names for each in joined_libraries.values()):
         return text
     import json
 
@@ -153,8 +149,8 @@ def _add_shared_with(text: str) -> str:
         lines.append(line)
         if line.startswith(_NAME):
             name = json.loads(line[len(_NAME) :].rstrip(","))
-        elif line.startswith(_MODULE) and shared_flags.library_title_of(name):
-            lines.append(f'      "shared_with": {json.dumps(shared_flags.library_title_of(name))},')
+        elif line.startswith(_MODULE) and (library := library_title_of(name)):
+            lines.append(f'      "shared_with": {json.dumps(library)},')
     return "\n".join(lines)
 
 
