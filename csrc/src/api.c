@@ -72,7 +72,7 @@ static const char *find_function_name(size_t offset) {
 }
 
 /* The slow path: finds the host, or NULL if it lacks the function at the offset. */
-static __attribute__((noinline)) const pd_table *find_table(size_t offset) {
+static __attribute__((noinline)) const pd_table *find_table_with_function(size_t offset) {
   const pd_table *table = pd__copies_find_host(&own_table);
   return table && pd__table_has_function(table, offset) ? table : NULL;
 }
@@ -92,7 +92,7 @@ static pd_status fail_missing_function(size_t offset, pd_error *err) {
 
 #define PD__TABLE_FOR(name)                                                                        \
   const pd_table *table = __atomic_load_n(&pd__complete_table, __ATOMIC_ACQUIRE);                  \
-  if (!table) table = find_table(offsetof(pd_table, name))
+  if (!table) table = find_table_with_function(offsetof(pd_table, name))
 #define PD__FORWARD_S(name, parameters, arguments)                                                 \
   pd_status pd_##name parameters {                                                                 \
     PD__TABLE_FOR(name);                                                                           \

@@ -87,7 +87,7 @@ TEST(the_last_operation_that_unpins_a_module_closes_it) {
   release(&two);
   CHECK(two.closing && module->closing == 0 && module->closers == 1);
   CHECK(is_loaded("bare"));
-  pd__pins_close(&two);
+  pd__close_queued_handles(&two);
   CHECK(closed == 1 && module->closers == 0 && !two.closing);
   CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
 }
@@ -100,7 +100,7 @@ TEST(a_module_that_nobody_has_pinned_is_closed_by_its_own_operation) {
   CHECK(one.closing && module->closing == 0 && module->closers == 1);
   pd__module_end_opening(&one, module);
   CHECK(module->closers == 2);
-  pd__pins_close(&one);
+  pd__close_queued_handles(&one);
   CHECK(closed == 2 && module->closers == 0);
   CHECK(!LOADER_UNMAPS || !is_loaded("bare"));
 }
@@ -114,7 +114,7 @@ TEST(a_module_that_the_registry_has_not_opened_is_held_by_a_reference) {
   CHECK(is_loaded("bare"));
   release(&one);
   CHECK(one.closing && is_loaded("bare"));
-  pd__pins_close(&one);
+  pd__close_queued_handles(&one);
   CHECK(closed == 0 && (!LOADER_UNMAPS || !is_loaded("bare")));
 }
 
@@ -215,7 +215,7 @@ TEST(the_last_registration_gives_the_reference_back) {
   CHECK(module->registrations == 0 && !module->reference && one.closing);
   close_plugin(module->handle);
   CHECK(is_loaded("bare"));
-  pd__pins_close(&one);
+  pd__close_queued_handles(&one);
   CHECK(closed == 0 && (!LOADER_UNMAPS || !is_loaded("bare")));
 }
 

@@ -29,14 +29,14 @@ TEST(an_info_is_filled_whatever_was_in_it) {
 
 TEST(a_node_that_nothing_waits_for_is_given_to_another_name) {
   pd__platform_lock();
-  pd_flag *first = pd__names_add("first", 5), *second = pd__names_add("second", 6);
+  pd_flag *first = pd__names_find_or_add("first", 5), *second = pd__names_find_or_add("second", 6);
   CHECK(first && second && first != second && pd__names_find("first", 5) == first);
   CHECK(pd__flag_make_extra(first) && first->extended);
   CHECK(pd__names_free_unused(first) && !pd__names_find("first", 5));
   CHECK(pd__names_free_unused(second) && !pd__names_find("second", 6));
   CHECK(!first->extra && !first->extended && !first->name && !pd__names_next(NULL));
-  pd_flag *third = pd__names_add("third", 5), *fourth = pd__names_add("fourth", 6),
-          *fifth = pd__names_add("fifth", 5);
+  pd_flag *third = pd__names_find_or_add("third", 5), *fourth = pd__names_find_or_add("fourth", 6),
+          *fifth = pd__names_find_or_add("fifth", 5);
   CHECK(third == second && fourth == first && fifth != first && fifth != second);
   CHECK(third->next_listed == 0 && pd__names_find("third", 5) == third);
   CHECK(pd__names_find("fourth", 6) == fourth && pd__names_find("fifth", 5) == fifth);
@@ -45,7 +45,7 @@ TEST(a_node_that_nothing_waits_for_is_given_to_another_name) {
 
 TEST(a_node_is_kept_while_something_waits_for_its_name) {
   pd__platform_lock();
-  pd_flag *node = pd__names_add("waiting", 7);
+  pd_flag *node = pd__names_find_or_add("waiting", 7);
   CHECK(pd__flag_make_extra(node));
   node->extra->references = 1;
   CHECK(!pd__names_free_unused(node));
@@ -59,11 +59,11 @@ TEST(a_node_is_kept_while_something_waits_for_its_name) {
 
 TEST(a_name_that_cannot_be_stored_is_not_found_any_more) {
   pd__platform_lock();
-  pd_flag *node = pd__names_add("abandoned", 9);
+  pd_flag *node = pd__names_find_or_add("abandoned", 9);
   pd__names_clear_name(node);
   CHECK(!pd__names_find("abandoned", 9) && !pd__names_find("", 0));
   CHECK(!pd__names_free_unused(node));
-  CHECK(pd__names_add("abandoned", 9) != node);
+  CHECK(pd__names_find_or_add("abandoned", 9) != node);
   pd__platform_unlock();
 }
 
@@ -135,8 +135,8 @@ TEST(what_is_behind_a_plain_variable_is_left_alone) {
 
 static pd_flag *add_with_hash(const char *name, uint32_t hash) {
   pd__hashed_key wanted = {name, (uint32_t)strlen(name), hash};
-  pd_flag *node = pd__names_add_hashed(&wanted);
-  CHECK(node && pd__names_add_hashed(&wanted) == node);
+  pd_flag *node = pd__names_find_or_add_hashed(&wanted);
+  CHECK(node && pd__names_find_or_add_hashed(&wanted) == node);
   return node;
 }
 

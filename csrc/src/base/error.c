@@ -22,7 +22,7 @@ struct pd_error_list {
 
 /* Returns the length of the UTF-8 character at `text`; 0 for an invalid byte or a control
  * character. */
-static size_t character_length(const char *text) {
+static size_t printable_length(const char *text) {
   uint32_t code;
   size_t length = pd__utf8_length(text, &code);
   return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
@@ -32,7 +32,7 @@ static size_t character_length(const char *text) {
 static void replace_unprintable(char *message) {
   char *out = message;
   for (const char *at = message; *at; at++) {
-    size_t length = character_length(at);
+    size_t length = printable_length(at);
     *out++ = length == 0 ? '?' : *at;
     for (; length > 1; length--) *out++ = *++at;
   }
@@ -104,7 +104,7 @@ const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t le
   const char *at = text, *end = text + length;
   size_t used = 0;
   while (at < end && used < PD__QUOTE_SIZE - 8) {
-    size_t bytes = character_length(at);
+    size_t bytes = printable_length(at);
     if (bytes == 0) {
       used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
     } else {

@@ -1,7 +1,7 @@
 #include "numbered.h"
 
 /* Returns the index of the first row whose number is at least `number`. */
-static size_t find_row(const pd__numbered *list, uint64_t number) {
+static size_t find_lower_bound(const pd__numbered *list, uint64_t number) {
   size_t low = 0, high = list->count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -24,13 +24,13 @@ uint64_t pd__numbered_add(pd__numbered *list, void *item) {
 }
 
 void *pd__numbered_find(const pd__numbered *list, uint64_t number) {
-  size_t at = find_row(list, number);
+  size_t at = find_lower_bound(list, number);
   return at < list->count && list->rows[at].number == number ? list->rows[at].item : NULL;
 }
 
 /* Compacts the rows when more than half of them are removed. */
 void pd__numbered_remove(pd__numbered *list, uint64_t number) {
-  size_t at = find_row(list, number), kept = 0;
+  size_t at = find_lower_bound(list, number), kept = 0;
   if (at == list->count || list->rows[at].number != number || !list->rows[at].item) return;
   list->rows[at].item = NULL;
   if (2 * ++list->removed <= list->count) return;
@@ -42,7 +42,7 @@ void pd__numbered_remove(pd__numbered *list, uint64_t number) {
 }
 
 void *pd__numbered_find_after(const pd__numbered *list, uint64_t number) {
-  size_t at = find_row(list, number + 1);
+  size_t at = find_lower_bound(list, number + 1);
   while (at < list->count && !list->rows[at].item) at++;
   return at < list->count ? list->rows[at].item : NULL;
 }

@@ -89,7 +89,7 @@ static const char *get_item_type_name(const pd_flag_def *def) {
 }
 
 /* If the type or the file differs, the places in the message show it already. */
-static bool is_comparable(const pd_flag_def *a, const pd_flag_def *b) {
+static bool is_same_type_and_file(const pd_flag_def *a, const pd_flag_def *b) {
   return a->type == b->type && is_equal_text(pd__base_name(a->file), pd__base_name(b->file));
 }
 
@@ -112,7 +112,7 @@ static void compare_definitions(const pd_flag_def *mine, const pd_flag_def *thei
 
 bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
   char found[DIFFERENCES_SIZE];
-  if (!is_comparable(a, b)) return false;
+  if (!is_same_type_and_file(a, b)) return false;
   compare_definitions(a, b, found);
   return !*found;
 }
@@ -143,7 +143,7 @@ pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node) {
                     quoted, as, mine);
   }
   if (pd__cell_flag(holder) == node) {
-    if (!*as && is_comparable(cell->def, holder->def))
+    if (!*as && is_same_type_and_file(cell->def, holder->def))
       compare_definitions(cell->def, holder->def, found);
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
                     quoted, theirs, as, mine, found);
@@ -153,7 +153,7 @@ pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node) {
                   pd__quote_text(other, holder->def->name), theirs, as, mine);
 }
 
-pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err) {
+pd_status pd__flag_check_can_unregister(const pd_flag *flag, pd_error *err) {
   char place[PLACE_SIZE], quoted[PD__QUOTE_SIZE];
   const pd__cell *cell = pd__flag_cells(flag);
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
@@ -175,8 +175,8 @@ static const pd__cell *find_name_holder(const pd__definition_batch *batch, const
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
  * what remains after the first `skip` bytes. */
-static pd_status check_bool_pair(pd__definition_batch *batch, const char *name, size_t length,
-                                 size_t skip, const pd__cell *holder) {
+static pd_status check_no_negation_pair(pd__definition_batch *batch, const char *name,
+                                        size_t length, size_t skip, const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
@@ -194,7 +194,8 @@ static pd_status check_negations_free(pd__definition_batch *batch, const pd__nam
   for (size_t skip = 3; status == PD_OK && skip > 1; skip--) {
     size_t length = skip + of->length;
     snprintf(text, sizeof text, "%.*s%.*s", (int)skip, "no_", (int)of->length, of->name);
-    status = check_bool_pair(batch, text, length, skip, find_name_holder(batch, text, length));
+    status =
+        check_no_negation_pair(batch, text, length, skip, find_name_holder(batch, text, length));
   }
   return status;
 }
@@ -206,14 +207,14 @@ static pd_status check_not_negation(pd__definition_batch *batch, const pd__namin
   for (size_t skip = 2; status == PD_OK && skip < of->length && skip <= most; skip++) {
     const pd__cell *holder = find_name_holder(batch, of->name + skip, of->length - skip);
     if (holder && holder->def->type != PD_TYPE_bool) continue;
-    status = check_bool_pair(batch, of->name, of->length, skip, holder);
+    status = check_no_negation_pair(batch, of->name, of->length, skip, holder);
   }
   return status;
 }
 
 /* ---- Imports ---- */
 
-static pd_status check_imports(pd__definition_batch *batch, const pd_flag *node) {
+static pd_status check_import_types(pd__definition_batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *cell = batch->cell, *import = pd__flag_cells(node);
   bool checked = pd__flag_def(node) || pd__resolve_alias((pd_flag *)node) != node;
@@ -234,7 +235,7 @@ pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations_free(batch, of);
   if (status == PD_OK && negates) status = check_not_negation(batch, of);
-  return status == PD_OK && pd__flag_cells(node) ? check_imports(batch, node) : status;
+  return status == PD_OK && pd__flag_cells(node) ? check_import_types(batch, node) : status;
 }
 
 pd_status pd__check_import(pd__definition_batch *batch) {

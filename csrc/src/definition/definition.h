@@ -42,7 +42,7 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b);
 
 /* Returns PD_OK if no record of a module defines the flag, so that its definition may be
  * withdrawn. */
-pd_status pd__def_check_registered(const pd_flag *flag, pd_error *err);
+pd_status pd__flag_check_can_unregister(const pd_flag *flag, pd_error *err);
 
 /* Fails because another definition already has the name `node`. The message shows both places. */
 pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node);

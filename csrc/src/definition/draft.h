@@ -51,14 +51,14 @@ struct pd__known {
 };
 
 /* Returns the draft of a cell in this round, and makes it if needed; NULL if memory runs out. */
-pd__draft *pd__draft_of_cell(pd__stage *stage, const pd__cell *cell);
+pd__draft *pd__draft_ensure_for_cell(pd__stage *stage, const pd__cell *cell);
 
 /* Returns the draft of a flag that the stage defines; NULL if it doesn't, or if memory runs out. */
-pd__draft *pd__draft_of_flag(pd__stage *stage, const pd_flag *node);
+pd__draft *pd__draft_ensure_for_flag(pd__stage *stage, const pd_flag *node);
 
 /* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an
  * import. */
-pd_flag *pd__stage_defined_node(const pd__stage *stage, const pd__cell *cell);
+pd_flag *pd__stage_find_new_node(const pd__stage *stage, const pd__cell *cell);
 
 typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
 
@@ -68,9 +68,9 @@ pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag
 
 /* Reports why a flag doesn't get a value, unless that is of the fleet: then its revision is
  * refused. */
-void pd__plan_reject(pd__stage *stage, const pd_origin *origin, const pd_error *err);
+void pd__plan_add_rejection(pd__stage *stage, const pd_origin *origin, const pd_error *err);
 
 /* Replaces the text of the last change of the plan by its canonical form, likewise. */
-pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft);
+pd__verdict pd__draft_convert_last_change(pd__stage *stage, pd__draft *draft);
 
 #endif /* PD__DRAFT_H */

@@ -9,7 +9,7 @@ pd__own_validator pd__stage_own_validator;
 /* Give up if other threads have changed the values in this many rounds. */
 #define ROUNDS 100
 
-void pd__plan_reject(pd__stage *stage, const pd_origin *origin, const pd_error *err) {
+void pd__plan_add_rejection(pd__stage *stage, const pd_origin *origin, const pd_error *err) {
   if (origin->source != PD_SOURCE_FLEET || err->status == PD_ERR_MEMORY) {
     pd__report_add(&stage->plan->rejected, err);
   } else {
@@ -21,7 +21,7 @@ void pd__plan_reject(pd__stage *stage, const pd_origin *origin, const pd_error *
 
 /* The value that the flag has now, or will have. */
 static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
-  pd__draft *draft = pd__draft_of_flag(stage, flag);
+  pd__draft *draft = pd__draft_ensure_for_flag(stage, flag);
   out->flag = draft ? draft->flag : flag;
   out->generation = pd__flag_generation(out->flag);
   if (draft) out->entry = draft->current_entry;
@@ -33,14 +33,14 @@ static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) 
 }
 
 /* Returns whether the validator is asked: all its flags are defined, or will be. */
-static bool is_hook_asked(pd__stage *stage, const pd__hook *hook) {
+static bool can_ask_hook(pd__stage *stage, const pd__hook *hook) {
   pd_flag *flag;
   pd_type type;
   for (size_t i = 0; i < stage->hooks_count; i++) {
     if (pd__hook_find(stage->hooks[i]) == hook) return false;
   }
   for (size_t i = 0; (flag = pd__hook_flag_at(hook, i, &type)); i++) {
-    const pd__draft *draft = pd__draft_of_flag(stage, flag);
+    const pd__draft *draft = pd__draft_ensure_for_flag(stage, flag);
     const pd_flag_def *def = draft ? draft->cell.def : pd__flag_def(flag);
     if (!def || def->type != type) return false;
   }
@@ -98,7 +98,7 @@ static void add_unasked_question(pd__stage *stage, pd__question *question) {
 
 /* Returns the question, or the same one of an earlier plan. The flags that it is about are those of
  * this plan. */
-static pd__question *find_asked_question(pd__known *known, pd__question *made) {
+static pd__question *find_or_store_question(pd__known *known, pd__question *made) {
   pd__question *each = known->questions;
   while (each && !is_same_question(each, made)) each = each->following;
   if (each) {
@@ -117,7 +117,7 @@ static pd__verdict add_question_verdict(pd__stage *stage, pd__draft *draft, pd__
     pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
   }
-  pd__question *asked = find_asked_question(draft->known, made);
+  pd__question *asked = find_or_store_question(draft->known, made);
   if (!asked->answered && stage->plan->rounds >= ROUNDS) {
     pd__report_fail(&stage->plan->rejected, PD_ERR_REFUSED,
                     "values kept changing while validators checked them");
@@ -129,7 +129,7 @@ static pd__verdict add_question_verdict(pd__stage *stage, pd__draft *draft, pd__
   }
   if (asked->accepted) return so_far;
   asked->next = NULL;
-  pd__questions_refuse(asked, &stage->plan->refused, &stage->operation->arena);
+  pd__questions_collect_refusals(asked, &stage->plan->refused, &stage->operation->arena);
   pd__questions_report(asked, &stage->plan->rejected);
   return PD__REJECTED;
 }
@@ -142,7 +142,7 @@ pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag
                                    verdict);
   }
   for (pd__validator_walk walk = {0}; pd__validators_next(&walk, draft->node);) {
-    if (!is_hook_asked(stage, walk.hook)) continue;
+    if (!can_ask_hook(stage, walk.hook)) continue;
     verdict = add_question_verdict(stage, draft,
                                    make_hook_question(stage, draft, walk.hook, proposed), verdict);
   }
@@ -151,7 +151,8 @@ pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag
 
 /* ---- Converters ---- */
 
-static pd__conversion *find_conversion(pd__stage *stage, pd__draft *draft, const char *text) {
+static pd__conversion *find_or_add_conversion(pd__stage *stage, pd__draft *draft,
+                                              const char *text) {
   pd__conversion *each = draft->known->conversions;
   while (each && strcmp(each->text, text) != 0) each = each->following;
   if (each) return each;
@@ -162,9 +163,9 @@ static pd__conversion *find_conversion(pd__stage *stage, pd__draft *draft, const
   return each;
 }
 
-pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
+pd__verdict pd__draft_convert_last_change(pd__stage *stage, pd__draft *draft) {
   pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
-  pd__conversion *found = find_conversion(stage, draft, change->value.str);
+  pd__conversion *found = find_or_add_conversion(stage, draft, change->value.str);
   pd_error err;
   if (!found) {
     pd__report_fail_memory(&stage->plan->rejected);
@@ -183,6 +184,6 @@ pd__verdict pd__draft_convert(pd__stage *stage, pd__draft *draft) {
   }
   if (pd__conversion_apply(found, change, &stage->plan->changes, &err) == PD_OK)
     return PD__ACCEPTED;
-  pd__plan_reject(stage, &change->origin, &err);
+  pd__plan_add_rejection(stage, &change->origin, &err);
   return PD__REJECTED;
 }

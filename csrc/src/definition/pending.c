@@ -29,7 +29,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
   pd__pending *made = pd__copy_with_texts(&whole, sizeof whole, texts, 4, &whole.size);
   if (!made) return pd__fail_memory(err);
   made->size = whole.size;
-  made->node = pd__names_add(made->name, given->length);
+  made->node = pd__names_find_or_add(made->name, given->length);
   if (made->node && pd__name_retain(made->node)) {
     *out = made;
     return PD_OK;
@@ -94,7 +94,7 @@ void pd__pending_store(pd__pending *pending) {
 
 /* Moves the pending values of a name to `list`, which is in the order of arrival. Takes only those
  * of `source`, unless that is the default; if `negated`, only those without text. */
-static void collect_pending(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
+static void detach_pending(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
   for (pd__pending **at = pd__name_pending(node); at && *at;) {
     bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
     if (!suits || (negated && (*at)->text)) {
@@ -115,7 +115,7 @@ void pd__pending_drop_of_source(pd_source source) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
     if (!pd__flag_def(node)) pd__history_drop(node, PD__SOURCE_BIT(source));
-    collect_pending(node, source, false, &list);
+    detach_pending(node, source, false, &list);
     while (list) {
       pd__pending *gone = list;
       list = gone->following;
@@ -153,11 +153,11 @@ static pd_flag *next_node(node_search *search) {
   }
 }
 
-static pd__pending *collect_all_pending(const pd_flag_def *def) {
+static pd__pending *detach_all_pending(const pd_flag_def *def) {
   pd__pending *list = NULL;
   node_search search = {.naming = {.def = def}};
   for (pd_flag *node; (node = next_node(&search));) {
-    collect_pending(node, PD_SOURCE_DEFAULT, search.negated, &list);
+    detach_pending(node, PD_SOURCE_DEFAULT, search.negated, &list);
   }
   return list;
 }
@@ -275,13 +275,13 @@ static void apply_or_refuse_pending(pd__operation *operation, pd_flag *flag,
   pd__refusals refused = {.first = NULL};
   bool of_fleet = given->origin.source == PD_SOURCE_FLEET;
   if (of_fleet && pd__flag_is_sensitive(flag)) return;
-  if (pd__refusals_drop_pending(&given->origin)) return;
+  if (pd__refusals_count_if_dropped(&given->origin)) return;
   apply_pending_value(operation, flag, given, of_fleet ? &own : report);
   if (own.status == PD_ERR_MEMORY) pd__report_fail_memory(report);
   if (own.status == PD_OK || own.status == PD_ERR_MEMORY) return;
   pd__refusals_add(&refused, &operation->arena, &given->origin, &why);
   pd__refusals_commit(&refused, operation);
-  pd__refusals_drop_pending(&given->origin);
+  pd__refusals_count_if_dropped(&given->origin);
 }
 
 bool pd__has_pending(void) { return waiting > 0; }
@@ -297,7 +297,7 @@ static void requeue_pending(pd__pending *given, bool joined) {
 }
 
 void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
-  pd__pending *list = collect_all_pending(pd__flag_def(flag));
+  pd__pending *list = detach_all_pending(pd__flag_def(flag));
   bool kept = false, grows = pd__flag_def(flag) && pd__flag_def(flag)->multi;
   size_t room = 0;
   while (list) {

@@ -14,7 +14,7 @@ void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells
   *stage = (pd__stage){.operation = operation, .cells = cells, .count = count};
 }
 
-void pd__stage_drop(pd__stage *stage) {
+void pd__stage_free_plan(pd__stage *stage) {
   if (stage->plan) pd_error_list_free(stage->plan->rejected.list);
   stage->plan = NULL;
 }
@@ -22,14 +22,15 @@ void pd__stage_drop(pd__stage *stage) {
 bool pd__stage_defines(const pd_flag *node) {
   if (!planned || !pd__name_is_visited(node, planned->visit_mark)) return false;
   for (size_t i = 0; i < planned->count; i++) {
-    if (pd__stage_defined_node(planned, &planned->cells[i]) == node) return true;
+    if (pd__stage_find_new_node(planned, &planned->cells[i]) == node) return true;
   }
   return false;
 }
 
 /* ---- One value ---- */
 
-static void report_missing(pd__stage *stage, const pd__draft *draft, const pd__pending *given) {
+static void report_missing_value(pd__stage *stage, const pd__draft *draft,
+                                 const pd__pending *given) {
   const pd_flag_def *def = draft->cell.def;
   char expected[256], quoted[PD__QUOTE_SIZE];
   pd__value_write_expected(def, expected, sizeof expected);
@@ -55,9 +56,9 @@ static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft 
 }
 
 /* Judges the last change of the plan. One that isn't accepted, or not yet, is taken back. */
-static bool validate_last_change(pd__stage *stage, pd__draft *draft) {
+static bool accept_or_drop_last_change(pd__stage *stage, pd__draft *draft) {
   pd__verdict verdict = PD__ACCEPTED;
-  if (draft->cell.def->convert) verdict = pd__draft_convert(stage, draft);
+  if (draft->cell.def->convert) verdict = pd__draft_convert_last_change(stage, draft);
   pd_flag_entry proposed = propose_plan_entry(stage, draft);
   if (verdict == PD__ACCEPTED) verdict = pd__draft_validate(stage, draft, &proposed);
   if (verdict == PD__ACCEPTED) draft->current_entry = proposed;
@@ -85,19 +86,19 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
   pd_status status = pd__changes_try_assignment_as(&stage->plan->changes, draft->flag, node, text,
                                                    (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
-    pd__plan_reject(stage, &kept, &err);
+    pd__plan_add_rejection(stage, &kept, &err);
     return false;
   }
   if (!draft->warns) draft->warned_origin = kept;
   draft->warns = true;
   if (stage->plan->changes.count == before) return true; /* the flag is retired */
-  return validate_last_change(stage, draft);
+  return accept_or_drop_last_change(stage, draft);
 }
 
 /* ---- The values of one flag ---- */
 
 /* What the validators reject uncovers the value below, which they are asked about, too. */
-static void plan_former_value(pd__stage *stage, pd__draft *draft) {
+static void validate_former_values(pd__stage *stage, pd__draft *draft) {
   if (!draft->cell.def->validate || draft->deferred) return;
   while (draft->has_former) {
     pd__verdict verdict = pd__draft_validate(stage, draft, &draft->former_entry);
@@ -125,7 +126,7 @@ static void plan_pending_value(pd__stage *stage, pd__draft *draft, const pd__wai
   if (is_value_ignored(stage, draft, &given->origin) || value->continues) return;
   if (!text && draft->cell.def->type == PD_TYPE_bool) text = value->negated ? "false" : "true";
   if (!text) {
-    report_missing(stage, draft, given);
+    report_missing_value(stage, draft, given);
     return;
   }
   pd_flag *node = value->negated ? draft->node : given->node;
@@ -161,7 +162,7 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 /* Makes the draft of a flag that values wait for. */
 static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
-  pd_flag *node = pd__stage_defined_node(stage, cell);
+  pd_flag *node = pd__stage_find_new_node(stage, cell);
   pd__environment_value late = {.node = NULL};
   pd_error err;
   if (!node) return;
@@ -175,12 +176,12 @@ static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
   bool of_fleet = pd__history_find(node, PD_SOURCE_FLEET, &given) && !pd__flag_is_frozen(node);
   bool is_reviewed = of_fleet || (cell->def->validate && pd__flag_has_values(node));
   if (!late.node && !waiting && !is_reviewed) return;
-  pd__draft *draft = pd__draft_of_cell(stage, cell);
+  pd__draft *draft = pd__draft_ensure_for_cell(stage, cell);
   if (!draft) return; /* the arena knows */
   draft->environment = late;
   draft->waiting = waiting;
   if (of_fleet && pd__draft_check_former_entry(draft->flag, node, &given, &err) != PD_OK) {
-    pd__plan_reject(stage, &given.origin, &err);
+    pd__plan_add_rejection(stage, &given.origin, &err);
   }
 }
 
@@ -220,7 +221,8 @@ static void run_plan_rounds(pd__stage *stage) {
     refused = plan->refused.count;
     begin_plan_round(stage);
     for (size_t i = 0; i < stage->count; i++) draft_if_values_wait(stage, &stage->cells[i]);
-    for (pd__draft *each = plan->drafts; each; each = each->next) plan_former_value(stage, each);
+    for (pd__draft *each = plan->drafts; each; each = each->next)
+      validate_former_values(stage, each);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   } while (plan->refused.count > refused);
   planned = NULL;
@@ -237,7 +239,7 @@ bool pd__stage_plan(pd__stage *stage) {
   return !plan->questions && !plan->conversions;
 }
 
-pd_value pd__stage_current_value(const pd__stage *stage) {
+pd_value pd__stage_planned_value(const pd__stage *stage) {
   const pd__known *known = stage->plan ? stage->plan->known[0] : NULL;
   return known && known->draft ? known->draft->current_entry.value
                                : stage->cells->def->default_value;
@@ -248,7 +250,7 @@ pd_value pd__stage_current_value(const pd__stage *stage) {
 bool pd__stage_ask_hooks(pd__stage *stage, pd__report *report) {
   pd__operation *operation = stage->operation;
   pd_error err;
-  pd__stage_release(stage);
+  pd__stage_release_names(stage);
   if (pd__hooks_check_depth(&err) != PD_OK) {
     pd__report_add(report, &err);
     return false;
@@ -293,7 +295,7 @@ static void defer_values(pd__stage *stage, const pd__draft *draft, pd__report *w
   if (!pd__deferred_add(stage->operation, draft->node, 0)) pd__report_fail_memory(waiting);
 }
 
-static void finish_draft(const pd__draft *draft) {
+static void warn_and_remove_pending(const pd__draft *draft) {
   const pd__environment_value *late = &draft->environment;
   const pd_flag_def *def = draft->cell.def;
   if (draft->warns && (def->retired || def->deprecated)) {
@@ -303,7 +305,7 @@ static void finish_draft(const pd__draft *draft) {
     pd__warn_of_deprecated_name(late->node, draft->node);
   }
   for (const pd__waiting *each = draft->waiting; each; each = each->next) {
-    pd__refusals_drop_pending(&each->pending->origin);
+    pd__refusals_count_if_dropped(&each->pending->origin);
     pd__pending_remove(each->pending);
   }
 }
@@ -319,7 +321,7 @@ static void publish_drafts(pd__stage *stage, pd__report *waiting) {
   bool committed = commit_plan(stage, waiting);
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
     if (committed && !each->deferred) {
-      finish_draft(each);
+      warn_and_remove_pending(each);
     } else {
       defer_values(stage, each, waiting);
     }

@@ -117,17 +117,17 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
     bool comes_once = at->modules_stay && !pd__name_was_defined(node);
     stage->replaces = at->replaces && node && pd__flag_def(node);
     stage->replaced = NULL;
-    if (stage->replaces && pd__def_check_registered(node, refused->first) != PD_OK) {
+    if (stage->replaces && pd__flag_check_can_unregister(node, refused->first) != PD_OK) {
       refused->status = PD_ERR_CONFLICT;
       return false;
     }
-    if (!pd__stage_check(stage, refused)) return false;
+    if (!pd__stage_reserve_names(stage, refused)) return false;
     if (!pd__stage_plan(stage)) {
       if (!pd__stage_ask_hooks(stage, refused)) return false;
       continue;
     }
     if (store_definition_texts(made, comes_once)) return true;
-    pd__stage_release(stage);
+    pd__stage_release_names(stage);
     pd__report_fail_memory(refused);
     return false;
   }
@@ -209,7 +209,7 @@ static pd_status replace_flag(pd__operation *operation, registration *at, pd_err
   pd_status status = pd__notices_add(&changes, flag, err);
   if (status == PD_OK) status = register_flag(operation, at, err);
   if (at->owns_modules) {
-    pd__notices_post(operation, from);
+    pd__notices_drop_unchanged(operation, from);
   } else {
     pd__notices_discard(operation, from);
   }
@@ -252,9 +252,9 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_defined(&operation, flag, err);
-  if (status == PD_OK) status = pd__def_check_registered(flag, err);
+  if (status == PD_OK) status = pd__flag_check_can_unregister(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  pd__flag_mark_withdrawn(flag);
+  pd__flag_withdraw(flag);
   for (registered_flag *gone; (gone = first_registered(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);

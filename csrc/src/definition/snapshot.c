@@ -169,7 +169,7 @@ static void commit_restore(const restore_run *run) {
   pd__saved_restore(&run->snapshot->flags);
   restore_pending(run->pending);
   pd__define_source = run->snapshot->source;
-  pd__notices_post(run->operation, run->notices);
+  pd__notices_drop_unchanged(run->operation, run->notices);
   apply_waiting_values(run);
 }
 

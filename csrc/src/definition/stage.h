@@ -5,7 +5,7 @@
  * The call goes through these steps, and starts again after pd__stage_ask_hooks, since anything may
  * have changed while the lock was released; the answers are kept:
  *
- *   pd__stage_check    reserves the names; a conflict ends the call
+ *   pd__stage_reserve_names    reserves the names; a conflict ends the call
  *   pd__stage_plan     decides which values the flags get, by the answers so far
  *   pd__stage_ask_hooks      only if an answer is missing: gives the names back, releases the lock,
  * asks pd__stage_publish  otherwise: defines the flags with these values; can't fail
@@ -33,21 +33,21 @@ typedef struct pd__stage {
 
 /* Declares a stage that gives back what it holds however the function is left. */
 #define PD__STAGE(name)                                                                            \
-  pd__stage name __attribute__((cleanup(pd__stage_drop)));                                         \
+  pd__stage name __attribute__((cleanup(pd__stage_free_plan)));                                    \
   name.plan = NULL
 
 void pd__stage_begin(pd__stage *stage, pd__operation *operation, pd__cell *cells, size_t count);
 
 /* Returns true if all definitions may be defined, and reserves their names; reports the reasons
  * otherwise. */
-bool pd__stage_check(pd__stage *stage, pd__report *report);
+bool pd__stage_reserve_names(pd__stage *stage, pd__report *report);
 
 /* Decides which of the values that wait for the flags they get. Returns false if a validator or
  * converter must be asked first. */
 bool pd__stage_plan(pd__stage *stage);
 
 /* Gives back the names. They are reserved only while the lock is held. */
-void pd__stage_release(pd__stage *stage);
+void pd__stage_release_names(pd__stage *stage);
 
 /* Asks what the plan lacks. Releases the names and, meanwhile, the lock. Reports an error, and
  * returns false, if calls are nested too deeply to ask anybody. */
@@ -59,12 +59,12 @@ void pd__stage_publish(pd__stage *stage, pd__report *waiting);
 
 /* Returns the value that the flag of the first cell will have; its default if it gets none. Call it
  * after pd__stage_plan. */
-pd_value pd__stage_current_value(const pd__stage *stage);
+pd_value pd__stage_planned_value(const pd__stage *stage);
 
 /* Returns whether a definition of the stage that is being planned defines the flag `node`. */
 bool pd__stage_defines(const pd_flag *node);
 
-void pd__stage_drop(pd__stage *stage);
+void pd__stage_free_plan(pd__stage *stage);
 
 /* A validator of our own, of which `locked` is the part that calls no code of modules: a plan runs
  * it immediately, with the lock held. There is at most one; NULL means none. */

@@ -136,7 +136,7 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
                          complaint, status == PD_ERR_CHOICE ? suggest_separator(def) : "");
 }
 
-static pd_status check_kind(const pd_flag_def *def, pd_error *err) {
+static pd_status check_type_and_kind(const pd_flag_def *def, pd_error *err) {
   if (!pd__type_is_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
     return fail_definition(def, err, PD_ERR_TYPE, "its type is %u, expected a pd_type", def->type);
   }
@@ -234,7 +234,7 @@ static bool is_simple_definition(const pd_flag_def *def) {
 
 static __attribute__((noinline)) pd_status check_whole_definition(const pd_flag_def *def,
                                                                   bool defines, pd_error *err) {
-  pd_status status = check_kind(def, err);
+  pd_status status = check_type_and_kind(def, err);
   if (status == PD_OK) status = check_names(def, err);
   if (status == PD_OK) status = check_access_functions(def, err);
   if (status == PD_OK) status = check_scoped_definition(def, err);

@@ -34,7 +34,7 @@ static bool has_same_fixed_value(pd__reader *reader, const pd__token *token, pd_
 
 /* Drops the previous values of the source before the new ones are assigned, so that the history
  * does not show them as replaced within one file. */
-static void drop_previous_values(pd__reader *reader, const pd__token **last) {
+static void drop_source_values(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[pd__name_index(flag)];
     bool drops = pd__flag_def(flag) && (!token || can_change_flag(reader, flag, token));
@@ -47,13 +47,13 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
   const pd__token **last = find_last_tokens(config, reader, &whole);
   if (!last) return;
   reader->renews = config->source;
-  if (whole) drop_previous_values(reader, last);
+  if (whole) drop_source_values(reader, last);
   for (size_t i = 0; i < config->values.count; i++) {
     const pd__token *token = &config->values.items[i];
     pd__meaning meaning = pd__token_resolve(token);
     pd_flag *flag = meaning.flag;
     bool stood = flag && has_same_fixed_value(reader, last[pd__name_index(flag)], flag);
-    if (!stood && !pd__option_ignore_undefined(reader, token))
+    if (!stood && !pd__option_handle_undefok(reader, token))
       pd__reader_assign_token(reader, token, &meaning);
   }
 }

@@ -138,12 +138,12 @@ static void read_flag_token(parse *run, const char *text) {
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  if (run->options->known_only && !pd__option_is_known(&token)) {
+  if (run->options->known_only && !pd__token_is_known(&token)) {
     run->argument[run->at] = true;
     return;
   }
   pd__meaning meaning = pd__token_resolve(&token);
-  bool wants = pd__option_is_missing_value(&token, &meaning);
+  bool wants = pd__token_is_missing_value(&token, &meaning);
   if (wants && next && can_be_value(next)) {
     token.text = next;
     run->at++;
@@ -276,7 +276,7 @@ static pd_status parse_line(parse *run, pd_error *err) {
   pd__journal_mark_stale();
   if (rules) pd__environment_use_for_new_flags(rules);
   if (rules && !options->keep_startup) {
-    pd__environment_warn(rules, options->warn_unknown_env, options->env_flags);
+    pd__environment_warn_of_unknown(rules, options->warn_unknown_env, options->env_flags);
   }
   return PD_OK;
 }
@@ -323,7 +323,7 @@ static pd_status check_arguments(const int *argc, char **argv, const pd_parse_op
   if (options->env_flags && (!*options->env_flags || strchr(options->env_flags, '='))) {
     return pd__fail(err, PD_ERR_ARGUMENT, "options->env_flags: expected the name of a variable");
   }
-  return options->env_prefix ? pd__environment_check(options->env_prefix, err) : PD_OK;
+  return options->env_prefix ? pd__environment_check_prefix(options->env_prefix, err) : PD_OK;
 }
 
 static pd_status copy_parse_options(const pd_parse_options *options, pd_parse_options *known,

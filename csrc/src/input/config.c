@@ -29,7 +29,7 @@ pd_status pd_config_set_environment(pd_config *config, const char *env_prefix,
                                     bool env_ignore_empty, bool env_files, pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   const char *prefix = env_prefix ? env_prefix : "FLAGS_";
-  pd_status status = pd__environment_check(prefix, err);
+  pd_status status = pd__environment_check_prefix(prefix, err);
   if (status != PD_OK) return status;
   config->rules.ignore_empty = env_ignore_empty;
   config->rules.read_files = env_files;

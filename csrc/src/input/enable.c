@@ -6,7 +6,7 @@
 pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd_error wrong;
-  if (prefix && pd__environment_check(prefix, &wrong) != PD_OK) {
+  if (prefix && pd__environment_check_prefix(prefix, &wrong) != PD_OK) {
     pd__report_add(&report, &wrong);
     return report.status;
   }
@@ -19,6 +19,6 @@ pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_er
   if (prefix) pd__environment_read(&rules, &changes);
   pd_status status = pd__changes_finish(&changes);
   if (status == PD_OK) pd__environment_use_for_new_flags(prefix ? &rules : NULL);
-  if (status == PD_OK && prefix) pd__environment_warn(&rules, false, NULL);
+  if (status == PD_OK && prefix) pd__environment_warn_of_unknown(&rules, false, NULL);
   return pd__operation_return(&operation, status);
 }

@@ -301,7 +301,7 @@ void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes)
   }
 }
 
-pd_status pd__environment_check(const char *prefix, pd_error *err) {
+pd_status pd__environment_check_prefix(const char *prefix, pd_error *err) {
   char quoted[PD__QUOTE_SIZE];
   if (strlen(prefix) <= PD_NAME_MAX && !strchr(prefix, '=')) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT,

@@ -154,7 +154,7 @@ pd_status pd__environment_find(const pd__variable_rules *rules, const char *name
                                pd__variable *out, pd_error *err);
 
 /* Checks the prefix that a host passes. Needs no lock. */
-pd_status pd__environment_check(const char *prefix, pd_error *err);
+pd_status pd__environment_check_prefix(const char *prefix, pd_error *err);
 
 /* Prepares the changes that the environment makes to the flags that are defined. */
 void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes);
@@ -172,7 +172,7 @@ void pd__environment_use_for_new_flags(const pd__variable_rules *rules);
 /* Warns about variables with the prefix that name no flag: about `all` of them, or only about those
  * that are one edit away from the variable of a flag. `known`, unless it is NULL, is a variable
  * that has another meaning. */
-void pd__environment_warn(const pd__variable_rules *rules, bool all, const char *known);
+void pd__environment_warn_of_unknown(const pd__variable_rules *rules, bool all, const char *known);
 
 /* Returns true if the flag already has this value from `source`. A frozen flag must not fail for a
  * value that it already has. */
@@ -256,10 +256,10 @@ pd__meaning pd__token_resolve(const pd__token *token);
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
 /* Returns true if the token is a flag or an option. */
-bool pd__option_is_known(const pd__token *token);
+bool pd__token_is_known(const pd__token *token);
 
 /* Returns true if the token needs a value and has none. */
-bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning);
+bool pd__token_is_missing_value(const pd__token *token, const pd__meaning *meaning);
 
 /* Handles a token whose name was resolved. */
 void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
@@ -269,7 +269,7 @@ void pd__option_handle_file(pd__reader *reader, const char *path, size_t length,
                             const pd__token *by);
 
 /* Handles a token --undefok=names that a pd_config kept. Returns false for any other token. */
-bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token);
+bool pd__option_handle_undefok(pd__reader *reader, const pd__token *token);
 
 /* Fills `help` with the request; false if there is none. */
 bool pd__option_get_help(const pd__reader *reader, pd_help *help);

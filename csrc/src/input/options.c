@@ -54,7 +54,7 @@ static int find_option(const pd__token *token, bool *negated) {
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-bool pd__option_is_known(const pd__token *token) {
+bool pd__token_is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
@@ -141,7 +141,7 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
                     (int)length, name);
     return;
   }
-  if (!reader->config && !reader->allow_pending && !pd__option_is_known(&token)) {
+  if (!reader->config && !reader->allow_pending && !pd__token_is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_assign_token(reader, &token, &meaning);
     return;
@@ -182,7 +182,7 @@ static void handle_option_items(pd__reader *reader, const pd__token *token, int 
   }
 }
 
-static void handle_source_option(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_list_option(pd__reader *reader, const pd__token *token, int kind) {
   if (!token->text) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
                     ": the value is missing, expected %s separated by commas",
@@ -198,9 +198,9 @@ static void handle_source_option(pd__reader *reader, const pd__token *token, int
   }
 }
 
-bool pd__option_ignore_undefined(pd__reader *reader, const pd__token *token) {
+bool pd__option_handle_undefok(pd__reader *reader, const pd__token *token) {
   bool excuses = *token->dashes && pd__token_is_named(token, option_names[UNDEFOK]);
-  if (excuses) handle_source_option(reader, token, UNDEFOK);
+  if (excuses) handle_list_option(reader, token, UNDEFOK);
   return excuses;
 }
 
@@ -224,7 +224,7 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
   return true;
 }
 
-bool pd__option_is_missing_value(const pd__token *token, const pd__meaning *meaning) {
+bool pd__token_is_missing_value(const pd__token *token, const pd__meaning *meaning) {
   bool negated;
   if (token->text) return false;
   if (meaning->flag)
@@ -238,7 +238,7 @@ void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__mean
   if (reject_malformed(reader, token)) return;
   int option = meaning->flag ? -1 : find_option(token, &negated); /* a flag may be named h */
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
-    handle_source_option(reader, token, option);
+    handle_list_option(reader, token, option);
   } else if (reader->config) {
     if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add_error(reader, &err);
   } else if (option >= 0) {
@@ -267,7 +267,7 @@ static bool is_this_program(const pd__reader *reader, const char *pattern, size_
 static bool reject_flag_name(pd__reader *reader, pd__token *line, const char *name, size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
-  if (length > PD_NAME_MAX || !pd__option_is_known(&token)) return false;
+  if (length > PD_NAME_MAX || !pd__token_is_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
   pd__line_reject(&reader->operation->arena, line, name, length, why);
   pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);

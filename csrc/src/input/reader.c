@@ -143,7 +143,7 @@ void pd__reader_drop_value(pd__reader *reader, pd_flag *flag, pd_source source) 
 /* ---- Reporting and committing ---- */
 
 /* Returns true if the token is like -p9: one dash, several characters, no value. */
-static bool is_short_token(const pd__token *token) {
+static bool is_letter_cluster(const pd__token *token) {
   return !strcmp(token->dashes, "-") && !token->text && token->length > 1 &&
          !token->name[token->length];
 }
@@ -167,7 +167,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
     snprintf(suggestion, sizeof suggestion, "%s", token->suggestion);
   } else if (!*suggestion && number && option && !token->origin.place) {
     snprintf(suggestion, sizeof suggestion, "; arguments that begin with a dash go after --");
-  } else if (!*suggestion && is_short_token(token)) {
+  } else if (!*suggestion && is_letter_cluster(token)) {
     pd__suggest_letters(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",

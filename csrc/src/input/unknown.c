@@ -104,7 +104,7 @@ static void check_variable_name(const char *variable, void *context) {
   warn_of_unknown(variable, length, prefix, about.nearest);
 }
 
-void pd__environment_warn(const pd__variable_rules *rules, bool all, const char *known) {
+void pd__environment_warn_of_unknown(const pd__variable_rules *rules, bool all, const char *known) {
   search of = {rules, all, known};
   if (*rules->prefix) pd__environment_visit(check_variable_name, &of);
 }

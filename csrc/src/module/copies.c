@@ -42,7 +42,7 @@ static void inspect_copy(const pd__platform_image *image, void *context) {
   }
 }
 
-static void set_host_candidate(uint32_t candidate) {
+static void set_own_candidacy(uint32_t candidate) {
   __atomic_store_n(&pd__copy_v1.candidate, candidate, __ATOMIC_SEQ_CST);
 }
 
@@ -54,11 +54,11 @@ static void set_host_candidate(uint32_t candidate) {
 static const pd_host *elect_host(void) {
   for (;;) {
     other_copies seen = {NULL, false, false, false};
-    set_host_candidate(1);
+    set_own_candidacy(1);
     pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, inspect_copy, &seen);
-    if (seen.lower) set_host_candidate(0);
+    if (seen.lower) set_own_candidacy(0);
     if (seen.host || seen.foreign) {
-      set_host_candidate(0);
+      set_own_candidacy(0);
       return seen.host;
     }
     if (!seen.lower && !seen.higher) return &own_table->host;
@@ -102,7 +102,7 @@ static void become_host(void) {
   pd__hash_seed(seed);
   pd__platform_begin_hosting(&pd__copy_v1, reset_in_child);
   pd__members_set_host(&own_table->host);
-  pd__loads_begin();
+  pd__loads_init();
   pd__copy_v1.index = &pd__index;
   pd__inherit_fleet_values();
 }
@@ -113,7 +113,7 @@ static const pd_table *find_host(void) {
   const pd_host *host = elect_host();
   if (host == &own_table->host) become_host();
   __atomic_store_n(&pd__copy_v1.host, host, __ATOMIC_SEQ_CST);
-  set_host_candidate(0);
+  set_own_candidacy(0);
   if (host == &own_table->host) pd__members_join_loaded(NULL);
   const pd_table *table = (const pd_table *)(const void *)host;
   __atomic_store_n(&destination, table, __ATOMIC_RELEASE);

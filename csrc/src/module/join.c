@@ -105,7 +105,7 @@ typedef enum outcome {
 } outcome;
 
 static void drop_attempt(attempt *at) {
-  pd__stage_drop(&at->stage);
+  pd__stage_free_plan(&at->stage);
   pd__defs_drop(&at->defs);
   pd_error_list_free(at->errors);
 }
@@ -144,21 +144,21 @@ static bool is_attempt_stale(const attempt *at) {
 /* Checks the definitions against the registry, all together: links the implementations, and
  * reserves the names. release_stage gives both back before the lock is released, or they are
  * published. */
-static bool check_trial(attempt *at) {
+static bool reserve_stage(attempt *at) {
   pd__defs *defs = at->defs;
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
   bool both = defs->impls_count > 0;
   bool checked = !both || pd__impls_check_names(defs->cells, defs->count, refused);
-  if (checked && pd__stage_check(&at->stage, refused)) return true;
+  if (checked && pd__stage_reserve_names(&at->stage, refused)) return true;
   pd__impls_unlink(defs->impls, defs->impls_count);
   return false;
 }
 
-/* Undoes check_trial. */
+/* Undoes reserve_stage. */
 static void release_stage(attempt *at) {
   pd__impls_unlink(at->defs->impls, at->defs->impls_count);
-  pd__stage_release(&at->stage);
+  pd__stage_release_names(&at->stage);
 }
 
 /* Stores the host before late definitions are read again: one that is added afterwards sees the
@@ -229,7 +229,7 @@ static outcome run_attempt(attempt *at) {
     if (at->refused.status != PD_OK) return refuse_attempt(at);
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
-    if (!check_trial(at)) return refuse_attempt(at);
+    if (!reserve_stage(at)) return refuse_attempt(at);
   } while (!plan_or_ask(at));
   if (!define_operation_flags(at)) {
     release_stage(at);

@@ -27,7 +27,7 @@ static void withdraw_module(pd__operation *operation, const pd__loading *load, p
 
 /* Returns true if `module` (NULL if none was opened) and all modules that joined during this load
  * were accepted. */
-static bool is_load_accepted(const pd__loading *ended, const pd_module *module) {
+static bool try_accept_load(const pd__loading *ended, const pd_module *module) {
   bool accepted = module && pd__module_membership(module)->status == PD_OK && !ended->lost;
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     const pd__membership *member = pd__module_membership(each->module);
@@ -141,7 +141,7 @@ static void withdraw_permanent_module(pd_module *module) {
   pd__operation_end(&operation);
 }
 
-void pd__loads_begin(void) { pd__module_closed = withdraw_permanent_module; }
+void pd__loads_init(void) { pd__module_closed = withdraw_permanent_module; }
 
 static void close_module(pd_module *module, void *handle) {
   pd__loader_close(handle);
@@ -209,7 +209,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   PD__LOCKED_OPERATION(operation);
   if (module) rejoin_withdrawn(&operation, load, module);
   bool sound = module && check_namespace(load, module, report);
-  bool accepted = is_load_accepted(load, module) && sound;
+  bool accepted = try_accept_load(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
   void *closing = finish_load(&operation, load, accepted);
   pd__impls_update_families(&operation, report);

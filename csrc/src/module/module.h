@@ -126,7 +126,7 @@ void pd__loading_begin(pd__loading *load);
 void pd__loading_end(const pd__loading *load);
 
 /* This copy hosts the registry. */
-void pd__loads_begin(void);
+void pd__loads_init(void);
 
 /* ---- Copies of the library (copies.c) ---- */
 

@@ -50,7 +50,7 @@ static void unlist_usable_call(usable_call *of) {
 }
 
 /* Returns the candidate that waits for the same answer. */
-static pd__impl *find_asked_impl(const usable_call *of) {
+static pd__impl *find_waiting_impl(const usable_call *of) {
   pd__impl *each = of->awaited ? of->op->candidates : NULL;
   while (each && (each->asked || each->def != of->def)) each = each->next_candidate;
   return each;
@@ -71,7 +71,7 @@ static void end_usable_call(const reply *got) {
   unlist_usable_call(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
   if (impl) store_usable_answer(impl, got->why);
-  pd__impl *waiting = find_asked_impl(of);
+  pd__impl *waiting = find_waiting_impl(of);
   if (waiting) store_usable_answer(waiting, got->why);
   if (!got->given || waiting) pd__op_mark_changed(of->op);
 }
@@ -99,7 +99,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   got.given = true;
 }
 
-bool pd__impl_is_being_asked(pd__impl *impl) {
+bool pd__impl_await_answer(pd__impl *impl) {
   usable_call *each = usable_calls;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
     each = each->next;
@@ -135,7 +135,7 @@ void pd__impls_reset_in_child(void) {
   for (const usable_call *each = usable_calls; each; each = each->next) {
     pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
-    pd__impl *waiting = find_asked_impl(each);
+    pd__impl *waiting = find_waiting_impl(each);
     if (waiting) waiting->asking = true;
   }
 }
@@ -190,8 +190,7 @@ static bool is_listed_impl(const pd__impl *impl, const char *list) {
 }
 
 /* Asks the next of those that the list has, until one can run. Returns whether it has asked. */
-static bool ask_next_candidate(pd__operation *operation, const pd__family *family,
-                               const char *list) {
+static bool probe_next_impl(pd__operation *operation, const pd__family *family, const char *list) {
   for (pd__op *op = family->ops; op; op = op->next) {
     for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
       if (each->why || each->asking || !is_listed_impl(each, list)) continue;
@@ -221,10 +220,10 @@ bool pd__preference_is_unusable(const pd__family *family, const char *list, char
   return true;
 }
 
-bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, const char *list,
-                                 char *why, size_t size) {
+bool pd__preference_ask_if_unusable(pd__operation *operation, pd__family *family, const char *list,
+                                    char *why, size_t size) {
   pd__preference item;
   if (!has_sole_choice(family, list, &item)) return false;
-  while (ask_next_candidate(operation, family, list)) continue;
+  while (probe_next_impl(operation, family, list)) continue;
   return pd__preference_is_unusable(family, list, why, size);
 }

@@ -76,7 +76,7 @@ static bool can_serve_all_modules(const pd__op *op, const pd__impl *best) {
 }
 
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
-static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view *view) {
+static pd__impl *ask_for_best_impl(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
     pd__impl *best = view ? find_best_in_list(op, view->list, false)
                           : find_best_of_process(op, get_process_list(op->family));
@@ -92,7 +92,7 @@ static pd__impl *find_best(pd__operation *operation, pd__op *op, const pd__view 
 }
 
 static void choose_for_view(pd__operation *operation, pd__op *op, pd__view *view) {
-  const pd__impl *best = find_best(operation, op, view);
+  const pd__impl *best = ask_for_best_impl(operation, op, view);
   void (*function)(void) = can_serve_all_modules(op, best) ? best->def->choice.function : NULL;
   __atomic_store_n(&view->function, function, __ATOMIC_RELEASE);
 }
@@ -161,7 +161,7 @@ static void publish_choice(pd__op *op, pd__impl *best) {
 }
 
 static void choose_for_op(pd__operation *operation, pd__op *op) {
-  publish_choice(op, find_best(operation, op, NULL));
+  publish_choice(op, ask_for_best_impl(operation, op, NULL));
   for (pd__view *view = op->views; view; view = view->next) choose_for_view(operation, op, view);
 }
 
@@ -169,7 +169,7 @@ static void choose_for_op(pd__operation *operation, pd__op *op) {
 static void warn_of_sole_choice(pd__operation *operation, pd__family *family) {
   const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
-  bool alone = pd__preference_ask_unusable(operation, family, list, why, sizeof why);
+  bool alone = pd__preference_ask_if_unusable(operation, family, list, why, sizeof why);
   if (list != get_process_list(family)) return; /* who has set it chooses */
   bool warned = family->warned_of == list;
   family->warned_of = alone ? list : NULL;

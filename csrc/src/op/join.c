@@ -25,7 +25,7 @@ static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
     if (!best || best->asked || best->asking) return best;
     bool answers = !best->def->choice.usable;
     if (answers) pd__impl_ask_usable(of->operation, op, best); /* asks nobody */
-    if (!answers && !pd__impl_is_being_asked(best)) return best;
+    if (!answers && !pd__impl_await_answer(best)) return best;
   }
 }
 

@@ -153,7 +153,7 @@ void pd__impl_ask_usable(pd__operation *operation, pd__op *op, pd__impl *impl);
 
 /* Returns whether this thread is asking that, further up its stack: the candidate then waits for
  * the answer, as for one that another thread asks. */
-bool pd__impl_is_being_asked(pd__impl *impl);
+bool pd__impl_await_answer(pd__impl *impl);
 
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
@@ -168,8 +168,8 @@ void pd__impl_retain(pd__operation *operation, pd__impl *impl);
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
  * them. */
 bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why, size_t size);
-bool pd__preference_ask_unusable(pd__operation *operation, pd__family *family, const char *list,
-                                 char *why, size_t size);
+bool pd__preference_ask_if_unusable(pd__operation *operation, pd__family *family, const char *list,
+                                    char *why, size_t size);
 
 /* ---- Joining (join.c) ----
  *

@@ -38,7 +38,7 @@ static bool has_valid_types(const pd_op_signature *of) {
   return count > 0 && count < sizeof of->types;
 }
 
-static pd_status check_arrays_text(const pd_op_def *def, pd_error *err) {
+static pd_status check_arrays_syntax(const pd_op_def *def, pd_error *err) {
   const char *wrong = pd__arrays_check(def->about.arrays);
   char why[200], quoted[PD__QUOTE_SIZE];
   if (!wrong) return PD_OK;
@@ -72,7 +72,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
     return fail_record(def, err, PD_ERR_NAME,
                        "expected an implementation whose name is one of letters, digits, _ . -");
   }
-  return def->about.arrays ? check_arrays_text(def, err) : PD_OK;
+  return def->about.arrays ? check_arrays_syntax(def, err) : PD_OK;
 }
 
 pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
@@ -108,7 +108,7 @@ static void insert_in_bucket(pd__impl *impl, const pd__op *op) {
 }
 
 /* Makes room for one more. Returns false if memory is out. */
-static bool grow_buckets(void) {
+static bool reserve_bucket_room(void) {
   if (bucket_used < bucket_count) return true;
   size_t count = bucket_count ? 2 * bucket_count : 64;
   pd__impl **fresh = calloc(count, sizeof(pd__impl *));
@@ -184,7 +184,7 @@ static void link_slot(pd__impl *impl) {
 }
 
 static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
-  pd_status status = grow_buckets() ? check_candidate(impl, op, err) : pd__fail_memory(err);
+  pd_status status = reserve_bucket_room() ? check_candidate(impl, op, err) : pd__fail_memory(err);
   if (status != PD_OK) return status;
   impl->number = pd__numbered_add(&candidates, impl);
   if (!impl->number) return pd__fail_memory(err);

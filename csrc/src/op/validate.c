@@ -125,7 +125,7 @@ bool pd__preference_check(const pd_flag_entry *const *entries, void *context, ch
   if (!check_grammar(list, why, size)) return false;
   PD__LOCKED_OPERATION(operation);
   bool runs = check_known(family, entries[0], why, size) &&
-              !pd__preference_ask_unusable(&operation, family, list, why, size);
+              !pd__preference_ask_if_unusable(&operation, family, list, why, size);
   bool again = family->missed_answer;
   pd__operation_end(&operation);
   if (again) family->def.watch(NULL, family); /* chooses */

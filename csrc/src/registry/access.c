@@ -26,7 +26,7 @@ pd_flag *pd_flag_next(const pd_flag *previous) {
 /* ---- Reading. No lock: a signal handler may have interrupted the thread that holds it ---- */
 
 /* Building a message needs the lock, and so does adopting a value that a module assigned. */
-static pd_status get_value_locked(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
+static pd_status lock_and_get_value(pd_flag *flag, pd_type type, pd_value *value, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_check_type(&operation, flag, type, err);
   if (status == PD_OK) *value = pd__flag_value_in_thread(flag);
@@ -50,10 +50,10 @@ static pd_status get_value(const pd_flag *flag, pd_type type, const void *out, p
     uint8_t state = __atomic_load_n(&flag->state, __ATOMIC_ACQUIRE);
     if ((state & PD__STATE_TYPE) != type) {
       if (!err) return state ? PD_ERR_TYPE : PD_ERR_UNDEFINED;
-      return get_value_locked((pd_flag *)flag, type, value, err);
+      return lock_and_get_value((pd_flag *)flag, type, value, err);
     }
     bool asks = state & PD__STATE_ASK;
-    if (asks && err) return get_value_locked((pd_flag *)flag, type, value, err);
+    if (asks && err) return lock_and_get_value((pd_flag *)flag, type, value, err);
     *value =
         asks ? read_current_value(flag, type) : pd__cell_load(type, pd__flag_address(flag, type));
     if (__atomic_load_n(&flag->generation, __ATOMIC_RELAXED) == before) return PD_OK;

@@ -99,7 +99,7 @@ static const char *get_text_below(batch *all, size_t first, size_t end) {
 
 /* Describes the changes of one flag, and returns the index behind them. A flag whose module has
  * gone has no value, before and after an override of it ends. */
-static size_t describe_effects(batch *all, pd_batch_effect *effects, size_t first) {
+static size_t describe_flag_effects(batch *all, pd_batch_effect *effects, size_t first) {
   const pd_flag *flag = all->items[first].flag;
   size_t end = first + 1;
   while (end < all->count && all->items[end].flag == flag) end++;
@@ -124,7 +124,7 @@ static bool decide_batch(batch *all) {
   pd__arena *arena = &all->changes.operation->arena;
   if (!options->decide) return true;
   pd_batch_effect *effects = pd__arena_alloc(arena, all->count * sizeof *effects);
-  for (size_t i = 0; effects && i < all->count;) i = describe_effects(all, effects, i);
+  for (size_t i = 0; effects && i < all->count;) i = describe_flag_effects(all, effects, i);
   if (arena->failed) {
     pd__report_fail_memory(all->changes.report);
     return false;

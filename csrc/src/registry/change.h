@@ -182,12 +182,12 @@ void pd__validate_changes(pd__changes *changes);
 pd_status pd__commit_changes(pd__changes *changes, pd_error *err);
 
 /* Before the commit: pd__notices_begin returns the end of the list of notices, and pd__notices_add
- * adds the watchers of a flag, which may fail. After it: pd__notices_post removes the notices after
- * `from` whose flags haven't changed, and leaves the others to the end of the operation.
- * pd__notices_discard removes all of them. */
+ * adds the watchers of a flag, which may fail. After it: pd__notices_drop_unchanged removes the
+ * notices after `from` whose flags haven't changed, and leaves the others to the end of the
+ * operation. pd__notices_discard removes all of them. */
 pd__notice **pd__notices_begin(pd__operation *operation);
 pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err);
-void pd__notices_post(pd__operation *operation, pd__notice **from);
+void pd__notices_drop_unchanged(pd__operation *operation, pd__notice **from);
 void pd__notices_discard(pd__operation *operation, pd__notice **from);
 
 /* Leaves a deferred watcher to the end of the operation, when it is notified unless it has been
@@ -204,13 +204,14 @@ void pd__notices_deliver(pd__operation *operation);
 /* ---- Internal functions of flag.c and history.c ---- */
 
 /* Several changes of one flag without overrides, so that readers see only the last value:
- * pd__history_begin_edit puts the current value on top of the list, pd__history_edit drops the
- * values of some sources and, if `assigned` isn't NULL, inserts a value of that origin, and
- * pd__history_end_edit makes the top value the current one. The first two need room from
+ * pd__history_push_current puts the current value on top of the list, pd__history_replace_values
+ * drops the values of some sources and, if `assigned` isn't NULL, inserts a value of that origin,
+ * and pd__history_pop_current makes the top value the current one. The first two need room from
  * pd__history_reserve, and the caller publishes the result. */
-void pd__history_begin_edit(pd_flag *flag);
-void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned);
-void pd__history_end_edit(pd_flag *flag);
+void pd__history_push_current(pd_flag *flag);
+void pd__history_replace_values(pd_flag *flag, uint32_t dropped, pd_value value,
+                                const pd_origin *assigned);
+void pd__history_pop_current(pd_flag *flag);
 
 /* Stores a value of the flag's type in the node and all cells. */
 void pd__flag_store(pd_flag *flag, pd_value value);

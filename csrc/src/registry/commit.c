@@ -133,7 +133,7 @@ static bool is_override_entry_present(const pd__change *change) {
 }
 
 /* A reset of a flag without values ends its being sensitive if the definition isn't. */
-static void clear_former_sensitive(const pd__change *change) {
+static void reset_sensitive_if_empty(const pd__change *change) {
   pd_flag *flag = change->flag;
   bool resets = change->action == PD__RESET || change->action == PD__WIPE;
   if (resets && !flag->assigned && !flag->history) flag->sensitive = pd__flag_def(flag)->sensitive;
@@ -151,19 +151,20 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   if (change->action == PD__POP && is_override_entry_present(change))
     pd__override_entry_drop(change->override_entry);
   if (dropped) pd__history_drop(flag, dropped);
-  clear_former_sensitive(change);
+  reset_sensitive_if_empty(change);
   if (flag->defined) pd__flag_publish(flag);
 }
 
 /* Makes one of several changes of a flag, unseen by readers. */
 static void commit_without_publishing(const pd__change *change, uint32_t marks) {
   pd_flag *flag = change->flag;
-  if (flag->visit_mark != marks + IS_OPEN) pd__history_begin_edit(flag);
+  if (flag->visit_mark != marks + IS_OPEN) pd__history_push_current(flag);
   flag->visit_mark = marks + IS_OPEN;
   bool assigns = change->action == PD__ASSIGN;
-  pd__history_edit(flag, pd__change_drops(change), change->value, assigns ? &change->origin : NULL);
+  pd__history_replace_values(flag, pd__change_drops(change), change->value,
+                             assigns ? &change->origin : NULL);
   if (assigns) pd__scope_warn(flag, &change->origin);
-  clear_former_sensitive(change);
+  reset_sensitive_if_empty(change);
 }
 
 static void commit_all_changes(const pd__changes *changes, uint32_t marks) {
@@ -179,7 +180,7 @@ static void commit_all_changes(const pd__changes *changes, uint32_t marks) {
     pd_flag *flag = changes->items[i].flag;
     if (flag->visit_mark != marks + IS_OPEN) continue;
     flag->visit_mark = marks;
-    pd__history_end_edit(flag);
+    pd__history_pop_current(flag);
     if (flag->defined) pd__flag_publish(flag);
   }
 }
@@ -212,7 +213,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
     return status;
   }
   commit_all_changes(changes, marks);
-  if (from) pd__notices_post(operation, from);
+  if (from) pd__notices_drop_unchanged(operation, from);
   return PD_OK;
 }
 

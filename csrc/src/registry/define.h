@@ -65,7 +65,7 @@ void pd__flag_cache_definition(pd_flag *flag);
 
 /* Records that a host withdraws the definition, for which pd__undefine_cells is called next, and
  * removes the hooks of the flag. */
-void pd__flag_mark_withdrawn(pd_flag *flag);
+void pd__flag_withdraw(pd_flag *flag);
 
 /* Copies the value that the flag has kept since its definition was withdrawn. Returns false if
  * there is none, or if the name is defined again. */
@@ -86,7 +86,7 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
 
 /* Checks the values that a former definition of type `was` left. Reports and drops those that the
  * new definition doesn't accept. */
-void pd__flag_check_former_values(pd_flag *flag, pd_type was, pd__report *report);
+void pd__flag_convert_former_values(pd_flag *flag, pd_type was, pd__report *report);
 
 /* Drops the topmost values of the flag: those of an override, or of a source. */
 void pd__flag_drop_top_values(pd_flag *flag, size_t count);
@@ -104,7 +104,7 @@ pd_flag *pd__draft_node(const pd_flag *draft);
 /* Describes the default as the value in effect. */
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);
 
-/* Finds what pd__flag_check_former_values, and then pd__flag_drop_top_values of `dropped`, will
+/* Finds what pd__flag_convert_former_values, and then pd__flag_drop_top_values of `dropped`, will
  * leave of the values of the node, apart from `refused` values of the fleet: *first is the value in
  * effect, *lasting the one below temporary overrides. If there is no such value, the result isn't
  * written. Returns whether there is a first one. */

@@ -10,7 +10,7 @@ pd_value pd__def_default(const pd_flag_def *def) {
   return value;
 }
 
-pd_value pd__flag_base_value(const pd_flag *flag) {
+pd_value pd__flag_value_without_overrides(const pd_flag *flag) {
   return pd__flag_override(flag) ? flag->extra->base : pd__flag_value(flag);
 }
 
@@ -73,7 +73,7 @@ void pd__flag_publish(pd_flag *flag) {
   pd__flag_publish_state(flag);
 }
 
-void pd__flag_refresh_variable(pd_flag *flag) {
+void pd__flag_cache_variable(pd_flag *flag) {
   const pd__cell *first = flag->cells;
   /* Without access functions, a plain store to the variable is enough. */
   bool direct = flag->defined && !first->def->access && first->def->type == flag->type;

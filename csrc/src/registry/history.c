@@ -72,7 +72,7 @@ void pd__entries_push(pd__entry **list, pd__entry *fresh) {
 
 /* Stores the value below the overrides. Without overrides it goes to the node and, if `publish` is
  * true, to all cells. */
-static inline void set_base_value(pd_flag *flag, pd_value value, bool publish) {
+static inline void set_value_below_overrides(pd_flag *flag, pd_value value, bool publish) {
   if (pd__flag_override(flag)) {
     flag->extra->base = value;
   } else if (publish) {
@@ -109,7 +109,7 @@ bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *
   } else if (!has_origin(flag, origin)) {
     return false;
   }
-  set_base_value(flag, value, true);
+  set_value_below_overrides(flag, value, true);
   return true;
 }
 
@@ -123,7 +123,7 @@ static void insert_by_rank(pd_flag *flag, pd_value value, const pd_origin *origi
 
 static void push_current_entry(pd_flag *flag) {
   pd_origin origin = pd__flag_origin(flag);
-  pd__entry *old = pd__entry_new(pd__flag_base_value(flag), &origin);
+  pd__entry *old = pd__entry_new(pd__flag_value_without_overrides(flag), &origin);
   old->next = flag->history;
   flag->history = old;
 }
@@ -137,7 +137,7 @@ void pd__history_assign_by_rank(pd_flag *flag, pd_value value, const pd_origin *
   push_current_entry(flag);
   mark_replaced_entries(&flag->history, origin->source);
   set_origin(flag, origin);
-  set_base_value(flag, value, true);
+  set_value_below_overrides(flag, value, true);
 }
 
 /* ---- Dropping ---- */
@@ -151,7 +151,7 @@ static void promote_first_entry(pd_flag *flag) {
     return;
   }
   set_origin(flag, &next->origin);
-  set_base_value(flag, next->value, flag->defined);
+  set_value_below_overrides(flag, next->value, flag->defined);
   remove_entry(&flag->history);
 }
 
@@ -163,7 +163,7 @@ static bool has_other_source(pd_flag *flag, pd__entry *entry, bool current, void
 }
 
 void pd__history_drop(pd_flag *flag, uint32_t sources) {
-  pd__history_filter(flag, pd__flag_base_value(flag), has_other_source, &sources);
+  pd__history_filter(flag, pd__flag_value_without_overrides(flag), has_other_source, &sources);
 }
 
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context) {
@@ -181,19 +181,20 @@ void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, voi
   if (!flag->assigned) return;
   pd__values_revision++;
   bool kept = keeps(flag, &now, true, context);
-  if (kept) set_base_value(flag, now.value, false);
+  if (kept) set_value_below_overrides(flag, now.value, false);
   pd__entries_filter(&flag->history, flag, keeps, context);
   if (!kept) promote_first_entry(flag);
 }
 
 /* ---- Several changes of one flag ---- */
 
-void pd__history_begin_edit(pd_flag *flag) {
+void pd__history_push_current(pd_flag *flag) {
   if (flag->assigned) push_current_entry(flag);
   flag->assigned = false;
 }
 
-void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_origin *assigned) {
+void pd__history_replace_values(pd_flag *flag, uint32_t dropped, pd_value value,
+                                const pd_origin *assigned) {
   if (dropped) {
     pd__values_revision++;
     pd__entries_filter(&flag->history, flag, has_other_source, &dropped);
@@ -201,7 +202,7 @@ void pd__history_edit(pd_flag *flag, uint32_t dropped, pd_value value, const pd_
   if (assigned) insert_by_rank(flag, value, assigned);
 }
 
-void pd__history_end_edit(pd_flag *flag) {
+void pd__history_pop_current(pd_flag *flag) {
   flag->assigned = true;
   promote_first_entry(flag);
 }
@@ -225,7 +226,7 @@ void pd__history_restore(pd_flag *flag, const pd__entry *current) {
   flag->source = PD_SOURCE_DEFAULT;
   if (!current) return;
   set_origin(flag, &current->origin);
-  set_base_value(flag, current->value, false);
+  set_value_below_overrides(flag, current->value, false);
 }
 
 /* ---- Lookup ---- */
@@ -233,7 +234,8 @@ void pd__history_restore(pd_flag *flag, const pd__entry *current) {
 /* Returns the current value below the overrides as an entry in front of the list. The flag must be
  * assigned. */
 static pd__entry make_current_entry(const pd_flag *flag) {
-  return (pd__entry){pd__flag_base_value(flag), pd__flag_origin(flag), false, flag->history};
+  return (pd__entry){pd__flag_value_without_overrides(flag), pd__flag_origin(flag), false,
+                     flag->history};
 }
 
 bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {

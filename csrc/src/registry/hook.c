@@ -188,7 +188,7 @@ static pd__hook *acquire_removed_hook(void) {
 
 /* The hook stays in the list until its module is pinned: if the module leaves meanwhile,
  * pd__hooks_remove_of_module must find it. */
-static pd__handler detach_removed_hook(pd__operation *operation, pd__hook *hook) {
+static pd__handler free_removed_hook(pd__operation *operation, pd__hook *hook) {
   pd__handler release = pd__handler_pin(operation, &hook->release);
   pd__hook **at = &removed;
   while (*at != hook) at = &(*at)->next_removed;
@@ -206,7 +206,7 @@ void pd__hooks_release_removed(pd__operation *operation) {
     pd__operation_lock(operation);
     hook = pd__hooks_check_depth(NULL) == PD_OK ? acquire_removed_hook() : NULL;
     pd__handler release = {.function = NULL};
-    if (hook) release = detach_removed_hook(operation, hook);
+    if (hook) release = free_removed_hook(operation, hook);
     if (hook) pd__hooks_prepare_call(operation);
     pd__operation_unlock(operation);
     PD__IN_HOOK(operation);

@@ -13,7 +13,7 @@ static bool has_fleet_value(pd__operation *operation, pd_flag *flag) {
 }
 
 /* Until startup is over, the command line may still change flags that have other values. */
-static bool can_ask_validator(pd__operation *operation, const pd__hook *hook) {
+static bool can_check_fleet_values(pd__operation *operation, const pd__hook *hook) {
   size_t count = 0;
   for (size_t i = 0; i < hook->count; i++) {
     count += has_fleet_value(operation, hook->targets[i].flag);
@@ -22,10 +22,10 @@ static bool can_ask_validator(pd__operation *operation, const pd__hook *hook) {
 }
 
 /* Drops them. Releases the lock meanwhile. */
-static void check_fleet_values(pd__operation *operation, pd_hook added) {
+static void drop_rejected_fleet_values(pd__operation *operation, pd_hook added) {
   pd__report nobody = {.list = NULL};
   pd__changes changes;
-  if (!can_ask_validator(operation, pd__hook_find(added))) return;
+  if (!can_check_fleet_values(operation, pd__hook_find(added))) return;
   pd__changes_begin(&changes, operation, &nobody);
   changes.added_validator = added;
   changes.hooked = changes.yields = true;
@@ -48,7 +48,7 @@ static pd_status add_function(bool watches, uintptr_t function, void *context,
   pd_hook added;
   pd_status status = pd__hook_add(&like, flags, count, &added, err);
   if (status == PD_OK && out) *out = added;
-  if (status == PD_OK && !watches) check_fleet_values(&operation, added);
+  if (status == PD_OK && !watches) drop_rejected_fleet_values(&operation, added);
   if (status != PD_OK) {
     pd__module_remove_registration(&operation, like.call.module);
     pd__module_remove_registration(&operation, like.release.module);

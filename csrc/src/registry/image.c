@@ -74,7 +74,7 @@ void pd__module_set_membership(pd_module *module, struct pd__membership *members
 /* ---- Where images are ---- */
 
 /* Returns the index of the first one that ends above the address. */
-static size_t find_by_address(uintptr_t address) {
+static size_t find_first_ending_above(uintptr_t address) {
   size_t low = 0, high = placed.count;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
@@ -88,7 +88,7 @@ static size_t find_by_address(uintptr_t address) {
 }
 
 pd_module *pd__module_find_at(const void *address) {
-  size_t at = find_by_address((uintptr_t)address);
+  size_t at = find_first_ending_above((uintptr_t)address);
   pd_module *module = at < placed.count ? placed.items[at] : NULL;
   bool here = module && module->present && pd__module_has_address(module, (uintptr_t)address);
   return here ? module : NULL;
@@ -105,11 +105,11 @@ static void replace_by_address(size_t at, size_t count, pd_module *fresh) {
 
 /* An image that was at these addresses and has no record has left without notice. */
 static void insert_by_address(pd_module *module, const pd__platform_image *image) {
-  size_t at = find_by_address(module->low), count = 0;
+  size_t at = find_first_ending_above(module->low), count = 0;
   if (at < placed.count && placed.items[at] == module) replace_by_address(at, 1, NULL);
   module->low = image->low;
   module->high = image->high;
-  for (at = find_by_address(image->low); at + count < placed.count; count++) {
+  for (at = find_first_ending_above(image->low); at + count < placed.count; count++) {
     pd_module *old = placed.items[at + count];
     if (old->low >= image->high) break;
     if (!old->has_record) old->present = false;

@@ -119,7 +119,7 @@ static pd_flag *alloc_node(void) {
   return node;
 }
 
-pd_flag *pd__names_add_hashed(const pd__hashed_key *wanted) {
+pd_flag *pd__names_find_or_add_hashed(const pd__hashed_key *wanted) {
   pd_flag *node = find_hashed(wanted->name, wanted->length, wanted->hash);
   if (node) return node;
   if (!pd__table_reserve(&names.table, 1) || !(node = alloc_node())) return NULL;
@@ -129,9 +129,9 @@ pd_flag *pd__names_add_hashed(const pd__hashed_key *wanted) {
   return node;
 }
 
-pd_flag *pd__names_add(const char *name, size_t length) {
+pd_flag *pd__names_find_or_add(const char *name, size_t length) {
   pd__hashed_key wanted = {name, (uint32_t)length, hash_name(name, length)};
-  return pd__names_add_hashed(&wanted);
+  return pd__names_find_or_add_hashed(&wanted);
 }
 
 bool pd__names_store_name(pd_flag *node, const char *name, size_t length) {

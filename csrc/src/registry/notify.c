@@ -69,7 +69,7 @@ void pd__notices_discard(pd__operation *operation, pd__notice **from) {
   operation->notices_end = from;
 }
 
-void pd__notices_post(pd__operation *operation, pd__notice **from) {
+void pd__notices_drop_unchanged(pd__operation *operation, pd__notice **from) {
   while (*from) {
     const pd__notice *notice = *from;
     const pd_flag *flag = notice->flag;

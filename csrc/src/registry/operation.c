@@ -24,7 +24,7 @@ void pd__operation_abandon(pd__operation *operation) {
   }
   if (operation->listing) pd__listing_remove(operation->listing);
   if (operation->locked) pd__operation_unlock(operation);
-  pd__pins_close(operation);
+  pd__close_queued_handles(operation);
   pd__arena_free(&operation->arena);
 }
 

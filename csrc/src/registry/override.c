@@ -92,7 +92,7 @@ bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_li
   while (top && (number ? top->number == number : top->temporary)) top = top->below;
   const pd__entry *entry = top ? top->values : flag->history;
   bool own = !top && flag->assigned && !(drops_live && flag->source == PD_SOURCE_LIVE);
-  if (own) *out = pd__flag_base_value(flag);
+  if (own) *out = pd__flag_value_without_overrides(flag);
   if (own) return true;
   while (!top && entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE)) {
     entry = entry->next;

@@ -94,7 +94,7 @@ void pd__pins_release(pd__operation *operation) {
   if (operation->listing) operation->listing->pins = NULL;
 }
 
-void pd__pins_close(pd__operation *operation) {
+void pd__close_queued_handles(pd__operation *operation) {
   for (; operation->closing; operation->closing = operation->closing->next) {
     pd_module *module = operation->closing->module;
     pd__loader_close(operation->closing->handle);

@@ -4,11 +4,12 @@
 
 #include "registry.h"
 
-/* Releases all pins and queues their references for pd__pins_close. The caller holds the lock. */
+/* Releases all pins and queues their references for pd__close_queued_handles. The caller holds the
+ * lock. */
 void pd__pins_release(pd__operation *operation);
 
 /* Closes the queued references, which may unload images. The caller must not hold the lock. */
-void pd__pins_close(pd__operation *operation);
+void pd__close_queued_handles(pd__operation *operation);
 
 /* In the child of a fork, recounts the pins: only the operations of this thread are left. */
 void pd__pins_reset_in_child(void);

@@ -129,14 +129,14 @@ static pd_status check_unchanged_after_startup(pd__change *change, pd_error *err
 }
 
 /* Returns whether the library itself has made the flag: such are those of operations. */
-static bool is_operation_flag(const pd_flag *flag) {
+static bool is_library_flag(const pd_flag *flag) {
   return !flag->cells->module && !flag->cells->registered;
 }
 
 pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
                                 pd_error *err) {
   if (!changes->scopes || pd__flag_def(flag)->scoped) return PD_OK;
-  if (is_operation_flag(flag)) {
+  if (is_library_flag(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
                     "%s: only scoped operations have a choice of one thread or task: define it by "
                     "PD_DEFINE_SCOPED_OP",

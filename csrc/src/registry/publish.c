@@ -94,9 +94,9 @@ void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
     flag->known = true;
     flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
-    if (pd__flag_has_values(flag)) pd__flag_check_former_values(flag, was, waiting);
+    if (pd__flag_has_values(flag)) pd__flag_convert_former_values(flag, was, waiting);
   }
-  pd__flag_refresh_variable(flag);
+  pd__flag_cache_variable(flag);
   if (flag->defined) pd__flag_publish(flag);
   if (early) pd__variable_store(cell->def, assigned);
 }
@@ -139,7 +139,7 @@ static void undefine_flag(pd_flag *flag, const pd__cell *gone) {
 }
 
 /* The definition of a flag leaves. Another module's definition replaces it, if there is one. */
-static void replace_definition(pd_flag *flag, const pd__cell *gone) {
+static void replace_or_undefine(pd_flag *flag, const pd__cell *gone) {
   pd__cell **at = &flag->cells;
   pd__hooks_count_definition(gone->def, -1);
   while (*at && (*at)->def->kind != PD_KIND_DEFINE) at = &(*at)->next;
@@ -165,9 +165,9 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   *at = cell->next;
   cell->flag = 0;
   pd__scope_unlink_cell(cell);
-  if (defines) replace_definition(flag, cell);
+  if (defines) replace_or_undefine(flag, cell);
   if (defines || flag->defined) {
-    pd__flag_refresh_variable(flag);
+    pd__flag_cache_variable(flag);
   } else if (!pd__names_free_unused(flag) && flag->name == cell->def->name) {
     store_flag_name(flag, cell);
   }
@@ -177,7 +177,7 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
 }
 
-void pd__flag_mark_withdrawn(pd_flag *flag) {
+void pd__flag_withdraw(pd_flag *flag) {
   pd__hooks_remove_of_flag(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
   flag->withdrawn = true;

@@ -150,7 +150,7 @@ void pd__questions_report(const pd__question *each, pd__report *report) {
   }
 }
 
-bool pd__questions_refuse(const pd__question *each, pd__refusals *to, pd__arena *arena) {
+bool pd__questions_collect_refusals(const pd__question *each, pd__refusals *to, pd__arena *arena) {
   size_t before = to->count;
   for (; each; each = each->next) {
     for (size_t i = 0; !each->accepted && i < each->count; i++) {

@@ -48,7 +48,7 @@ void pd__questions_report(const pd__question *list, pd__report *report);
 
 /* Refuses the values of the fleet that take part in the rejections of a list. Returns whether that
  * refuses another revision: ask again without its values then. */
-bool pd__questions_refuse(const pd__question *list, pd__refusals *to, pd__arena *arena);
+bool pd__questions_collect_refusals(const pd__question *list, pd__refusals *to, pd__arena *arena);
 
 /* ---- Converters (convert.c) ---- */
 

@@ -120,7 +120,7 @@ bool pd__refusals_has_dropped(const pd_origin *origin) {
   return i < dropped_count;
 }
 
-bool pd__refusals_drop_pending(const pd_origin *origin) {
+bool pd__refusals_count_if_dropped(const pd_origin *origin) {
   bool drops = pd__refusals_has_dropped(origin);
   values_dropped += drops;
   return drops;

@@ -33,11 +33,11 @@ static inline bool pd__refusals_is_hidden(const pd__refusals *list, const pd_fla
 }
 
 /* Drops the values that flags have, and warns. Those that are pending are dropped when their flag
- * is defined: pd__refusals_drop_pending counts and returns whether one is of a revision that was
- * dropped. It stays dropped until pd__refusals_forget_dropped, when the fleet gives its values
+ * is defined: pd__refusals_count_if_dropped counts and returns whether one is of a revision that
+ * was dropped. It stays dropped until pd__refusals_forget_dropped, when the fleet gives its values
  * again. */
 void pd__refusals_commit(const pd__refusals *list, pd__operation *operation);
-bool pd__refusals_drop_pending(const pd_origin *origin);
+bool pd__refusals_count_if_dropped(const pd_origin *origin);
 bool pd__refusals_has_dropped(const pd_origin *origin);
 void pd__refusals_forget_dropped(void);
 

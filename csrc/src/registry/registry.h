@@ -106,17 +106,17 @@ pd_flag *pd__names_find(const char *name, size_t length);
 
 /* Returns the node of a name, and adds it if needed; NULL if memory runs out. A new node borrows
  * `name` until it is defined or pd__names_store_name is called. */
-pd_flag *pd__names_add(const char *name, size_t length);
+pd_flag *pd__names_find_or_add(const char *name, size_t length);
 
-/* pd__names_add in two steps. The first prefetches what the second reads: process some other names
- * in between, to hide the latency of the memory. */
+/* pd__names_find_or_add in two steps. The first prefetches what the second reads: process some
+ * other names in between, to hide the latency of the memory. */
 typedef struct pd__hashed_key {
   const char *name;
   uint32_t length;
   uint32_t hash;
 } pd__hashed_key;
 pd__hashed_key pd__names_hash(const char *name, size_t length);
-pd_flag *pd__names_add_hashed(const pd__hashed_key *wanted);
+pd_flag *pd__names_find_or_add_hashed(const pd__hashed_key *wanted);
 
 /* Makes room for `count` more names. Returns false if memory runs out. */
 bool pd__names_reserve(size_t count);
@@ -292,7 +292,7 @@ bool pd__module_is_permanent(const pd_module *module);
 /* ---- The value of a flag (flag.c) ---- */
 
 /* Returns the value below the overrides; if there are none, the current value. */
-pd_value pd__flag_base_value(const pd_flag *flag);
+pd_value pd__flag_value_without_overrides(const pd_flag *flag);
 
 /* pd__def_default returns the default of a definition, with its text interned. pd__flag_default
  * returns the default set by pd_flag_set_default, if any, else that of the definition. */
@@ -304,7 +304,7 @@ void pd__flag_publish(pd_flag *flag);
 void pd__flag_publish_state(pd_flag *flag);
 
 /* Call these after a change of the flag's cells, and after a change of its definition. */
-void pd__flag_refresh_variable(pd_flag *flag);
+void pd__flag_cache_variable(pd_flag *flag);
 void pd__flag_renew_generation(pd_flag *flag);
 
 /* Changes whenever a definition does, or flags lose values: what is known of the values of
@@ -361,8 +361,8 @@ void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *or
                         pd_flag_entry *out);
 
 /* Drops the values for which `keeps` returns false; it may also change a value. `current` is false
- * for replaced values. `base` is the value of pd__flag_base_value, read before a change of the
- * flag's type. */
+ * for replaced values. `base` is the value of pd__flag_value_without_overrides, read before a
+ * change of the flag's type. */
 typedef bool pd__entry_test(pd_flag *flag, pd__entry *entry, bool current, void *context);
 void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
 

@@ -40,7 +40,7 @@ static pd_status fail_former_value(pd_status status, const pd_flag *flag, pd_typ
 }
 
 /* Values that had been replaced go without a report. */
-static bool is_entry_accepted(pd_flag *flag, pd__entry *entry, bool current, void *context) {
+static bool convert_or_report_entry(pd_flag *flag, pd__entry *entry, bool current, void *context) {
   const review *under = context;
   pd_error err;
   pd_status status = convert_former_value(flag, under->former_type, &entry->value);
@@ -51,15 +51,15 @@ static bool is_entry_accepted(pd_flag *flag, pd__entry *entry, bool current, voi
 }
 
 /* The node and the overrides still hold the values as the old type. */
-void pd__flag_check_former_values(pd_flag *flag, pd_type was, pd__report *report) {
+void pd__flag_convert_former_values(pd_flag *flag, pd_type was, pd__report *report) {
   review under = {was, report};
   bool override_entry = pd__flag_override(flag) != NULL;
   pd_value base =
       override_entry ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
-  pd__history_filter(flag, base, is_entry_accepted, &under);
+  pd__history_filter(flag, base, convert_or_report_entry, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
-    pd__entries_filter(&at->values, flag, is_entry_accepted, &under);
+    pd__entries_filter(&at->values, flag, convert_or_report_entry, &under);
     if (!at->values) pd__override_entry_drop(at);
     at = below;
   }
@@ -112,7 +112,8 @@ bool pd__flag_preview_former_values(const pd_flag *draft, const pd_flag *node, s
     while (entry && !preview_former_value(&run, entry, at->temporary)) entry = entry->next;
   }
   if (!node->assigned) return run.has_first;
-  pd__entry current = {.value = pd__flag_base_value(node), .origin = pd__flag_origin(node)};
+  pd__entry current = {.value = pd__flag_value_without_overrides(node),
+                       .origin = pd__flag_origin(node)};
   preview_base_value(&run, &current);
   for (const pd__entry *entry = node->history; entry; entry = entry->next) {
     preview_base_value(&run, entry);

@@ -64,7 +64,7 @@ static void copy_saved_name(copying *run, const pd_flag *node, pd__saved_name *o
                           .sensitive = node->sensitive};
   out->overrides = copy_overrides(run, pd__flag_override(node));
   if (!node->assigned) return;
-  out->current.value = pd__flag_base_value(node);
+  out->current.value = pd__flag_value_without_overrides(node);
   out->current.origin = pd__flag_origin(node);
   out->current.next = copy_entries(run, node->history);
   run->entries++;
@@ -113,7 +113,8 @@ static bool is_as_saved(const pd_flag *flag, const pd__saved_name *old) {
   if (!has_same_overrides((pd_type)old->type, pd__flag_override(flag), old->overrides))
     return false;
   if (!flag->assigned) return true;
-  pd__entry now = {pd__flag_base_value(flag), pd__flag_origin(flag), false, flag->history};
+  pd__entry now = {pd__flag_value_without_overrides(flag), pd__flag_origin(flag), false,
+                   flag->history};
   return has_same_entries((pd_type)old->type, &now, &old->current);
 }
 
@@ -175,7 +176,7 @@ static void restore_values(pd_flag *flag, const pd__saved_name *old) {
   pd__history_restore(flag, assigned ? &old->current : NULL);
   if (replaced) pd__entries_filter(&flag->history, flag, is_not_default, NULL);
   if (flag->defined) __atomic_store_n(&flag->type, now, __ATOMIC_RELAXED);
-  if (flag->defined && replaced) pd__flag_check_former_values(flag, (pd_type)was, &refused);
+  if (flag->defined && replaced) pd__flag_convert_former_values(flag, (pd_type)was, &refused);
   if (flag->defined) pd__flag_publish(flag);
 }
 

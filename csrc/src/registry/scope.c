@@ -156,7 +156,7 @@ void pd__scopes_reset_in_child(void) {
 }
 
 /* Returns this thread; NULL if memory is out. */
-static scope_thread *acquire_thread(void) {
+static scope_thread *find_or_add_own_thread(void) {
   scope_thread *here = find_own_thread();
   if (here) {
     drop_saved_contexts(&here->retired); /* the thread is not reading */
@@ -195,7 +195,7 @@ static void add_scoped_values(pd__scope *scope, const pd__changes *changes) {
 }
 
 bool pd__scope_open(pd__changes *changes) {
-  scope_thread *in = acquire_thread();
+  scope_thread *in = find_or_add_own_thread();
   pd__scope *scope = in ? make_scope(changes->count) : NULL;
   pd_scope_context *made;
   if (!scope) return false;
@@ -273,14 +273,14 @@ pd_scope_context *pd__scope_capture(void) {
 void pd__scope_release(pd_scope_context *context) { pd__context_release(context); }
 
 pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err) {
-  scope_thread *in = acquire_thread();
+  scope_thread *in = find_or_add_own_thread();
   if (!in) return pd__fail_memory(err);
   *former = replace_current_context(in, context);
   return PD_OK;
 }
 
 pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err) {
-  scope_thread *in = acquire_thread();
+  scope_thread *in = find_or_add_own_thread();
   saved_context *made = in ? malloc(sizeof *made) : NULL;
   pd_scope number = made ? add_scope_number(&attachings, made) : 0;
   if (!number) {
@@ -298,7 +298,7 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
 /* If others were attached above it, the context of the first of them goes back to what was here
  * before. */
 pd_status pd__scope_detach(pd_scope number, pd_error *err) {
-  scope_thread *in = acquire_thread();
+  scope_thread *in = find_or_add_own_thread();
   if (!in) return pd__fail_memory(err);
   saved_context *gone = pd__numbered_find(&attachings, number);
   if (!gone || gone->of != in) return fail_not_open(number, "attached context", err);

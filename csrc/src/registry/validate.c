@@ -217,7 +217,8 @@ static bool run_validation_round(pd__changes *changes) {
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
   if (!pinned || !is_validation_current(&all)) return false;
-  if (changes->yields && pd__questions_refuse(all.first, &changes->refusals, arena)) return false;
+  if (changes->yields && pd__questions_collect_refusals(all.first, &changes->refusals, arena))
+    return false;
   if (changes->ask_all) check_required(&all);
   pd__questions_report(all.first, changes->report);
   return true;

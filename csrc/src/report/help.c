@@ -77,7 +77,7 @@ static void add_left_column(help_page *help, const pd_flag_info *info) {
 /* ---- Notes ---- */
 
 /* Writes the note in `scratch`, unbroken if a line can hold it. */
-static void add_note(help_page *help, pd__style style) {
+static void end_note(help_page *help, pd__style style) {
   pd__out *note = &help->scratch;
   pd__out_add_text(note, "]");
   if (pd__page_can_fit(&help->page, note->text, note->length)) {
@@ -95,11 +95,11 @@ static pd__out *begin_note(help_page *help, const char *text) {
 
 static void add_attribute_note(help_page *help, pd__style style, const char *text) {
   begin_note(help, text);
-  add_note(help, style);
+  end_note(help, style);
 }
 
 /* Lists the choices, or the aliases except those of one letter, which are in the left column. */
-static void add_items(help_page *help, const char *list, bool choices) {
+static void add_choices_or_aliases(help_page *help, const char *list, bool choices) {
   pd__out *note = begin_note(help, choices ? "[one of: " : "[also: ");
   size_t empty = note->length;
   for (const char *cursor = pd__list_begin(list); cursor;) {
@@ -110,7 +110,7 @@ static void add_items(help_page *help, const char *list, bool choices) {
     if (!choices) pd__out_add_text(note, "--");
     pd__out_add(note, length ? item : "\"\"", length ? length : 2);
   }
-  if (note->length > empty) add_note(help, PD__FAINT);
+  if (note->length > empty) end_note(help, PD__FAINT);
 }
 
 static void add_range(help_page *help, const pd__row *row) {
@@ -123,7 +123,7 @@ static void add_range(help_page *help, const pd__row *row) {
   if (low) pd__row_write_bound(row, info->min, note);
   if (low && high) pd__out_add_text(note, " to ");
   if (high) pd__row_write_bound(row, info->max, note);
-  add_note(help, PD__FAINT);
+  end_note(help, PD__FAINT);
 }
 
 /* Writes where the value comes from: "from argv[1]", "set at main.py:12", "set live by pid 7". */
@@ -151,14 +151,14 @@ static void add_value_notes(help_page *help, const pd__row *row) {
   if (!row->info.required && !row->info.optional) { /* a required flag never has its default */
     note = begin_note(help, "[default: ");
     pd__row_write_value(row, row->info.default_value, note);
-    add_note(help, PD__FAINT);
+    end_note(help, PD__FAINT);
   }
   if (row->entry.origin.source == PD_SOURCE_DEFAULT) return;
   note = begin_note(help, "[now: ");
   pd__row_write_value(row, row->entry.value, note);
   pd__out_add_text(note, " ");
   write_value_origin(&row->entry.origin, note);
-  add_note(help, PD__CHANGED);
+  end_note(help, PD__CHANGED);
 }
 
 /* Help doesn't show "hidden" and "sensitive", and shows "required" first. */
@@ -175,14 +175,14 @@ static void add_notes(help_page *help, const pd__row *row) {
   if (info->required) add_attribute_note(help, PD__WARNING, "[required");
   /* Short lists of choices are shown in place of the value. */
   bool long_choices = strlen(info->choices) > WIDEST_CHOICES;
-  if (long_choices || *info->metavar) add_items(help, info->choices, true);
+  if (long_choices || *info->metavar) add_choices_or_aliases(help, info->choices, true);
   add_range(help, row);
   add_value_notes(help, row);
-  add_items(help, info->aliases, false);
+  add_choices_or_aliases(help, info->aliases, false);
   PD_MARK_MAP(ADD_MARK)
   if (!*info->deprecated) return;
   pd__out_add_text(begin_note(help, "[deprecated: "), info->deprecated);
-  add_note(help, PD__WARNING);
+  end_note(help, PD__WARNING);
 }
 
 /* ---- Built-in flags ---- */

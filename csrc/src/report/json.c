@@ -19,12 +19,12 @@ static void add_name_list(pd__json *to, const char *key, const char *names) {
   if (*names || strcmp(key, "choices") != 0) {
     pd__json_add_names(to, key, names);
   } else {
-    pd__json_add_optional(to, key, NULL);
+    pd__json_add_null_if_empty(to, key, NULL);
   }
 }
 
 static void add_location(pd__json *to, const pd_origin *origin) {
-  pd__json_add_optional(to, "place", pd__json_describe_location(to, origin));
+  pd__json_add_null_if_empty(to, "place", pd__json_describe_location(to, origin));
 }
 
 static void write_history_entry(pd__json *to, const pd_flag_info *info,
@@ -32,7 +32,7 @@ static void write_history_entry(pd__json *to, const pd_flag_info *info,
   pd__json_begin_item(to);
   pd__json_open(to, "{");
   pd__json_begin_member(to, "value");
-  pd__json_write_entry(to, info, entry);
+  pd__json_write_entry_value(to, info, entry);
   pd__json_add_text(to, "source", pd_source_name(entry->origin.source));
   add_location(to, &entry->origin);
   pd__json_add_bool(to, "replaced", entry->replaced);
@@ -53,17 +53,17 @@ static void add_json_values(pd__json *to, const pd__row *row) {
   const pd_flag_info *info = &row->info;
   const pd__type *type = pd__type_of(info->type);
   pd__json_begin_member(to, "value");
-  pd__json_write_entry(to, info, &row->entry);
+  pd__json_write_entry_value(to, info, &row->entry);
   pd_flag_entry base = {.value = info->default_value, .origin = {.source = PD_SOURCE_DEFAULT}};
   pd__json_begin_member(to, "default");
-  pd__json_write_entry(to, info, &base);
+  pd__json_write_entry_value(to, info, &base);
   pd__json_add_text(to, "source", pd_source_name(row->entry.origin.source));
   add_location(to, &row->entry.origin);
   add_bound(to, "min", info, info->min, type->min);
   add_bound(to, "max", info, info->max, type->max);
 }
 
-#define ADD_TEXT(name) (strcmp(#name, "category") ? pd__json_add_optional : pd__json_add_text)
+#define ADD_TEXT(name) (strcmp(#name, "category") ? pd__json_add_null_if_empty : pd__json_add_text)
 #define ADD_NAMES(name) add_name_list
 #define ADD_ATTRIBUTE(name, words, kind, about) ADD_##kind(name)(to, #name, info->name);
 #define ADD_MARK(name, words, about) pd__json_add_bool(to, #name, info->name);
@@ -74,7 +74,7 @@ static void write_json_flag(pd__json *to, const pd__rows *rows, const pd__row *r
   pd__json_open(to, "{");
   pd__json_add_text(to, "name", info->name);
   pd__json_add_text(to, "type", pd_type_name(info->type));
-  pd__json_add_optional(to, "items", info->list ? pd_type_name((pd_type)info->list) : "");
+  pd__json_add_null_if_empty(to, "items", info->list ? pd_type_name((pd_type)info->list) : "");
   pd__json_add_text(to, "help", info->help);
   add_json_values(to, row);
   PD_TEXT_MAP(ADD_ATTRIBUTE)

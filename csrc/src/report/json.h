@@ -28,20 +28,20 @@ void pd__json_begin_member(pd__json *to, const char *key);
 void pd__json_write_text(pd__out *out, const char *text);
 void pd__json_write_span(pd__out *out, const char *text, const char *end);
 
-/* Add a member; pd__json_add_nullable writes null in place of NULL, pd__json_add_optional also in
- * place of an empty text. */
+/* Add a member; pd__json_add_nullable writes null in place of NULL, pd__json_add_null_if_empty also
+ * in place of an empty text. */
 void pd__json_add_nullable(pd__json *to, const char *key, const char *text);
 void pd__json_add_text(pd__json *to, const char *key, const char *text);
-void pd__json_add_optional(pd__json *to, const char *key, const char *text);
+void pd__json_add_null_if_empty(pd__json *to, const char *key, const char *text);
 void pd__json_add_bool(pd__json *to, const char *key, bool value);
 
 /* Adds an array of the names in a list such as "fast|best". */
 void pd__json_add_names(pd__json *to, const char *key, const char *names);
 
-/* Write a value of a flag; <redacted> if the flag is sensitive. pd__json_write_entry writes null if
- * an optional flag has no value. */
+/* Write a value of a flag; <redacted> if the flag is sensitive. pd__json_write_entry_value writes
+ * null if an optional flag has no value. */
 void pd__json_write_value(pd__json *to, const pd_flag_info *info, pd_value value);
-void pd__json_write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry);
+void pd__json_write_entry_value(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry);
 
 /* Returns whether more than the type limits the value: `natural` is the bound of the type. */
 bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural);

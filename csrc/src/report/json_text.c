@@ -167,7 +167,7 @@ void pd__json_add_nullable(pd__json *to, const char *key, const char *text) {
   }
 }
 
-void pd__json_add_optional(pd__json *to, const char *key, const char *text) {
+void pd__json_add_null_if_empty(pd__json *to, const char *key, const char *text) {
   pd__json_add_nullable(to, key, text && *text ? text : NULL);
 }
 
@@ -208,7 +208,8 @@ const char *pd__json_describe_location(pd__json *to, const pd_origin *origin) {
   return place->text ? place->text : "";
 }
 
-void pd__json_write_entry(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry) {
+void pd__json_write_entry_value(pd__json *to, const pd_flag_info *info,
+                                const pd_flag_entry *entry) {
   if (info->optional && entry->origin.source == PD_SOURCE_DEFAULT) {
     pd__out_add_text(to->out, "null");
   } else {

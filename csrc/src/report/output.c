@@ -42,7 +42,7 @@ void pd__out_add_hex_escape(pd__out *out, char byte) {
   pd__out_add_format(out, "\\x%02x", (unsigned char)byte);
 }
 
-bool pd__out_add_escaped(pd__out *out, char byte, char quote) {
+bool pd__out_try_add_escaped(pd__out *out, char byte, char quote) {
   static const char bytes[] = "\n\t\r\\", letters[] = "ntr\\";
   const char *named = strchr(bytes, byte);
   if (!named && byte != quote) return false;

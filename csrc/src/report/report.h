@@ -28,7 +28,7 @@ void pd__out_add_hex_escape(pd__out *out, char byte);
 
 /* Writes `byte` as an escape and returns true if it is a line break, a tab, a backslash or `quote`;
  * returns false otherwise. */
-bool pd__out_add_escaped(pd__out *out, char byte, char quote);
+bool pd__out_try_add_escaped(pd__out *out, char byte, char quote);
 
 /* Empties the text; keeps its memory. */
 void pd__out_clear(pd__out *out);
@@ -58,9 +58,9 @@ typedef struct pd__rows {
   size_t other_count, other_room;
 } pd__rows;
 
-/* Collects all defined flags, with all their values if `others` is true; false if memory runs out.
- * Takes the lock. */
-bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena);
+/* Collects all defined flags, with all their values if `with_older_values` is true; false if memory
+ * runs out. Takes the lock. */
+bool pd__rows_collect(pd__rows *rows, bool with_older_values, pd__arena *arena);
 
 /* Sorts by module and category: the modules in the list `first` (or NULL), the program's module,
  * then the others; flags without a category before others, and otherwise in the order of

@@ -21,24 +21,24 @@ static bool collect_older_values(pd__rows *rows, const pd_flag *flag, pd__row *r
 }
 
 /* Returns false if memory is out. The flag must be defined. */
-static bool collect_row(pd__rows *rows, pd_flag *flag, bool others, pd__arena *arena) {
+static bool collect_row(pd__rows *rows, pd_flag *flag, bool with_older_values, pd__arena *arena) {
   pd__row *row = &rows->items[rows->count];
   *row = (pd__row){.index = rows->count++};
   row->info.size = sizeof row->info;
   row->entry.size = sizeof row->entry;
   bool whole = pd__flag_fill_info(flag, &row->info) &&
                pd__flag_fill_entry(flag, 0, &row->entry, NULL) == PD_OK;
-  return whole && (!others || collect_older_values(rows, flag, row, arena));
+  return whole && (!with_older_values || collect_older_values(rows, flag, row, arena));
 }
 
-bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
+bool pd__rows_collect(pd__rows *rows, bool with_older_values, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
   size_t most = (size_t)pd__names_count() + 1;
   rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
   bool whole = rows->items != NULL;
   for (pd_flag *flag = NULL; whole && (flag = pd__names_next_listed(flag));) {
     if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
-    whole = collect_row(rows, flag, others, arena);
+    whole = collect_row(rows, flag, with_older_values, arena);
   }
   pd__operation_end(&operation);
   return whole;
@@ -48,7 +48,7 @@ bool pd__rows_collect(pd__rows *rows, bool others, pd__arena *arena) {
 
 static int compare_sizes(size_t a, size_t b) { return (a > b) - (a < b); }
 
-static int compare_modules(const void *left, const void *right) {
+static int compare_by_module_and_category(const void *left, const void *right) {
   const pd__row *a = left, *b = right;
   int order = strcmp(a->info.module, b->info.module);
   if (order == 0) order = strcmp(a->info.category, b->info.category);
@@ -98,7 +98,7 @@ void pd__rows_sort_groups(pd__rows *rows, const char *first, const char *program
   pd__row *items = rows->items;
   size_t none = find_module_index(first, "|");
   if (rows->count == 0) return;
-  qsort(items, rows->count, sizeof *items, compare_modules);
+  qsort(items, rows->count, sizeof *items, compare_by_module_and_category);
   for (size_t i = 0; i < rows->count; i++) {
     pd__row *row = &items[i];
     bool own = !strcmp(pd__base_name(row->info.module), program);

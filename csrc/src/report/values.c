@@ -148,7 +148,7 @@ static void write_string(pd__out *out, const char *text) {
   size_t length = shown_length(text);
   if (quoted) pd__out_add_text(out, "\"");
   for (size_t i = 0; i < length; i++) {
-    if (!quoted || !pd__out_add_escaped(out, text[i], '"')) pd__out_add(out, &text[i], 1);
+    if (!quoted || !pd__out_try_add_escaped(out, text[i], '"')) pd__out_add(out, &text[i], 1);
   }
   if (quoted) pd__out_add_text(out, "\"");
   if (text[length]) pd__out_add_text(out, "...");
