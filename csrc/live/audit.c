@@ -163,7 +163,7 @@ static bool deliver_next_queue(void) {
 
 static bool callbacks_thread_runs, run_again; /* guarded by pd__lock */
 
-static bool finish_callbacks(void) {
+static bool finish_callbacks_if_idle(void) {
   pthread_mutex_lock(&pd__lock);
   bool done = !run_again;
   run_again = false;
@@ -186,7 +186,7 @@ static void *run_callbacks(void *unused) {
   do {
     pd_callbacks_run();
     while (deliver_next_queue()) pd_callbacks_run();
-  } while (!finish_callbacks());
+  } while (!finish_callbacks_if_idle());
   finished = true;
   pthread_cleanup_pop(0);
   return unused;
@@ -252,12 +252,12 @@ static void write_event(pd__audit *audit, const pd__text *event) {
   if (queued) pd__callbacks_start();
 }
 
-void pd__audit_write(pd__audit *audit, pd__text *event) {
+void pd__audit_write_and_free(pd__audit *audit, pd__text *event) {
   if (audit) write_event(audit, event);
   pd__text_free(event);
 }
 
-void pd__audits_write(pd__text *event) {
+void pd__audits_write_and_free(pd__text *event) {
   pthread_mutex_lock(&pd__lock);
   for (pd__audit *at = audits, *next; at; at = next) {
     at->holders++;

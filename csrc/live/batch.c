@@ -27,8 +27,8 @@ static void store_effect_texts(pd__changed_flag *flag, const pd_batch_effect *ef
   flag->old_text = flag->new_text = NULL;
   flag->hidden = effect->hidden;
   if (flag->sensitive) return;
-  flag->old_text = pd__text_to_json(effect->old_text);
-  flag->new_text = pd__text_to_json(effect->new_text);
+  flag->old_text = pd__text_to_json_or_digest(effect->old_text);
+  flag->new_text = pd__text_to_json_or_digest(effect->new_text);
 }
 
 /* The last word: a client may have given up meanwhile. The items are in the order of the flags. */
@@ -170,7 +170,7 @@ static void mark_ended_overrides(const pd__batch *batch) {
       if (change->flags[k].flag == batch->items[i].flag) change->flags[k].ended = true;
       empty &= change->flags[k].ended;
     }
-    if (change && empty) pd__change_mark_ended(change, PD__CHANGE_UNDONE);
+    if (change && empty) pd__change_set_final_state(change, PD__CHANGE_UNDONE);
   }
 }
 
@@ -188,12 +188,12 @@ static void publish_change(pd__batch *batch) {
   pd__change_write_event(&event, made, batch->undone ? "undo" : "set");
   pthread_mutex_lock(&pd__lock);
   mark_ended_overrides(batch);
-  if (batch->undone) pd__change_mark_ended(batch->undone, PD__CHANGE_UNDONE);
+  if (batch->undone) pd__change_set_final_state(batch->undone, PD__CHANGE_UNDONE);
   pd__change_add(made);
   pthread_mutex_unlock(&pd__lock);
   batch->change = NULL;
   if (temporary) pd__loop_wake(); /* it waits for the end */
-  pd__audit_write(batch->job->server->audit, &event);
+  pd__audit_write_and_free(batch->job->server->audit, &event);
 }
 
 /* What was asked for is in it by names alone, unless a flag is known and may be shown. */
@@ -217,7 +217,7 @@ static void audit_refusal(const pd__job *job, const pd__change_record *wanted) {
     pd__json_end(&line, "}");
   }
   pd__json_end(&line, "]}");
-  pd__audit_write(job->server->audit, &line);
+  pd__audit_write_and_free(job->server->audit, &line);
 }
 
 /* The client has its answer, or is gone. */

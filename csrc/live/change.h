@@ -65,7 +65,7 @@ size_t pd__changes_count_temporary(void);
 /* The temporary change with that override; NULL: none. */
 pd__change_record *pd__change_find_by_override(pd_override override);
 /* Marks a temporary change as ended, and releases its references. */
-void pd__change_mark_ended(pd__change_record *change, pd__change_state state);
+void pd__change_set_final_state(pd__change_record *change, pd__change_state state);
 
 /* Adds all members of a change. */
 void pd__change_write(pd__text *to, const pd__change_record *change);

@@ -121,7 +121,7 @@ pd__change_record *pd__change_find_by_override(pd_override override) {
   return at;
 }
 
-void pd__change_mark_ended(pd__change_record *change, pd__change_state state) {
+void pd__change_set_final_state(pd__change_record *change, pd__change_state state) {
   if (change->state == PD__CHANGE_ACTIVE) {
     temporary_count--;
     if (change->audit) pd__audit_release(change->audit);
@@ -209,11 +209,11 @@ static bool end_due_change(pd__change_record *change) {
   if (ended && change->state == PD__CHANGE_ACTIVE) {
     audit = change->audit;
     if (audit) pd__audit_retain(audit);
-    pd__change_mark_ended(change, PD__CHANGE_ENDED);
+    pd__change_set_final_state(change, PD__CHANGE_ENDED);
     pd__change_write_event(&event, change, "ended");
   }
   pthread_mutex_unlock(&pd__lock);
-  pd__audit_write(audit, &event);
+  pd__audit_write_and_free(audit, &event);
   pthread_mutex_lock(&pd__lock);
   if (audit) pd__audit_release(audit);
   pthread_mutex_unlock(&pd__lock);
@@ -236,8 +236,8 @@ int64_t pd__changes_end_due(void) {
 
 static bool copy_changed_flag(pd__changed_flag *to, const pd_live_changed *from) {
   to->name = strdup(from->name);
-  to->old_text = pd__text_to_json(from->old_text);
-  to->new_text = pd__text_to_json(from->new_text);
+  to->old_text = pd__text_to_json_or_digest(from->old_text);
+  to->new_text = pd__text_to_json_or_digest(from->new_text);
   return to->name && (to->old_text || !from->old_text) && (to->new_text || !from->new_text);
 }
 
@@ -284,6 +284,6 @@ pd_status pd_live_report(const pd_live_change *change, pd_error *err) {
   pd__change_add(made);
   pd__change_write_event(&event, made, "fleet");
   pthread_mutex_unlock(&pd__lock);
-  pd__audits_write(&event);
+  pd__audits_write_and_free(&event);
   return PD_OK;
 }

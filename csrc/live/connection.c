@@ -22,7 +22,7 @@ static uint64_t last_number;
 
 /* ---- Who ---- */
 
-static void read_command(pd__requester *requester) {
+static void read_process_name(pd__requester *requester) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%lld/comm", (long long)requester->pid);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -34,14 +34,14 @@ static void read_command(pd__requester *requester) {
 }
 
 /* The credentials are those of the moment of connect. */
-static bool read_requester(int fd, pd__requester *requester) {
+static bool authenticate_requester(int fd, pd__requester *requester) {
   struct ucred peer;
   socklen_t size = sizeof peer;
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
   if (peer.uid != geteuid() && peer.uid != 0) return false;
   requester->uid = peer.uid;
   requester->pid = peer.pid;
-  if (peer.pid > 0) read_command(requester);
+  if (peer.pid > 0) read_process_name(requester);
   return true;
 }
 
@@ -97,7 +97,7 @@ static int accept_client(pd_live_server *server) {
   pthread_mutex_lock(&pd__lock);
   int fd = accept4(server->socket.listening.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
   int result = fd >= 0 ? 0 : errno;
-  bool allowed = fd >= 0 && made && read_requester(fd, &made->requester);
+  bool allowed = fd >= 0 && made && authenticate_requester(fd, &made->requester);
   if (allowed) add_client(made, server, fd);
   if (fd >= 0 && !allowed) close(fd);
   pthread_mutex_unlock(&pd__lock);

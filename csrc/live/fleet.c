@@ -49,7 +49,7 @@ typedef struct fleet_changes {
 } fleet_changes;
 
 /* A value of a higher rank is the program's own, set meanwhile. */
-static bool is_fleet_event(const pd_journal_event *event) {
+static bool can_be_fleet_event(const pd_journal_event *event) {
   return event->kind == PD_EVENT_VALUE &&
          pd_source_rank(event->origin.source) <= pd_source_rank(PD_SOURCE_FLEET);
 }
@@ -67,7 +67,8 @@ static fleet_changes collect_changes_by_fleet(uint64_t revision) {
     char(*texts)[PD__VALUE_TEXT_SIZE] = all.numbers[all.count];
     const char *old_text = pd__value_format(event.old_type, event.old_value, texts[0]);
     const char *new_text = pd__value_format(event.new_type, event.new_value, texts[1]);
-    if (!is_fleet_event(&event) || (old_text && new_text && !strcmp(old_text, new_text))) continue;
+    if (!can_be_fleet_event(&event) || (old_text && new_text && !strcmp(old_text, new_text)))
+      continue;
     if (event.sensitive) old_text = new_text = NULL;
     all.flags[all.count++] = (pd_live_changed){pd_flag_get_name(event.flag), old_text, new_text};
   }

@@ -99,7 +99,7 @@ static int do_pending_work(void) {
 }
 
 /* Returns true, once, if there is nothing left to do. */
-static bool finish_loop(void) {
+static bool finish_loop_if_idle(void) {
   pthread_mutex_lock(&pd__lock);
   bool done =
       !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 && !pd__jobs_are_pending();
@@ -112,7 +112,7 @@ static void *run_loop(void *unused) {
   poll_round round = {.fds = NULL};
   char waste[64];
   pd_callbacks_postpone(true);
-  while (!finish_loop()) {
+  while (!finish_loop_if_idle()) {
     int timeout = do_pending_work();
     if (!pd__descriptor_is_own(&pd__wake_in)) open_wake_pipe(); /* the program has closed it */
     add_polled_descriptors(&round);

@@ -35,13 +35,13 @@ static bool parse_since_param(const pd__value *value, double limit, void *out) {
   return true;
 }
 
-/* A whole number, from `limit` on. */
-static bool parse_number_param(const pd__value *value, double limit, void *out) {
+/* A whole number, from `least` on. */
+static bool parse_number_param(const pd__value *value, double least, void *out) {
   pd_value number = {.u64 = 0};
   bool read = value->kind == PD__NUMBER &&
               pd_value_parse(PD_TYPE_uint64, NULL, value->text, &number, NULL) == PD_OK;
   *(uint64_t *)out = number.u64;
-  return read && number.u64 >= (uint64_t)limit;
+  return read && number.u64 >= (uint64_t)least;
 }
 
 static bool parse_seconds_param(const pd__value *value, double limit, void *out) {
@@ -178,7 +178,7 @@ static bool has_null_value(const pd__value *at) {
   return at != NULL;
 }
 
-void pd__flags_check_set(pd__job *job) {
+void pd__flags_check_set_params(pd__job *job) {
   size_t changes = pd__values_count(job->set) + pd__values_count(job->unset);
   const pd__value *wrong = find_value_of_kind(job->set, PD__OBJECT);
   if (!wrong) wrong = find_value_of_kind(job->expect, PD__OBJECT);

@@ -32,9 +32,9 @@ pd_status pd__audit_open(const pd_live_server_options *options, pd__audit **out,
 void pd__audit_retain(pd__audit *audit);
 void pd__audit_release(pd__audit *audit);
 /* Writes one line, and frees it. `audit` NULL: frees it. */
-void pd__audit_write(pd__audit *audit, pd__text *event);
-void pd__audits_write(pd__text *event); /* to all */
-void pd__audits_reset_in_child(void);   /* in a forked child */
+void pd__audit_write_and_free(pd__audit *audit, pd__text *event);
+void pd__audits_write_and_free(pd__text *event); /* to all */
+void pd__audits_reset_in_child(void);            /* in a forked child */
 /* Makes sure that watchers and the functions of audits are called. */
 void pd__callbacks_start(void);
 

@@ -39,7 +39,7 @@ static void read_requested_flag(pd__batch *batch, pd__changed_flag *each, const 
 }
 
 /* Two spellings of one flag would set it twice. There are at most 1000 flags (params.c). */
-static void check_set_once(pd__job *job, const pd__change_record *made) {
+static void check_no_duplicate_flags(pd__job *job, const pd__change_record *made) {
   for (size_t i = 0; i < made->count; i++) {
     const pd__changed_flag *each = &made->flags[i];
     bool twice = false;
@@ -71,7 +71,7 @@ static void read_requested_flags(pd__batch *batch) {
   pd__changed_flag *next = made->flags;
   for (const pd__value *at = job->set; at; at = at->next) read_requested_flag(batch, next++, at);
   for (const pd__value *at = job->unset; at; at = at->next) read_requested_flag(batch, next++, at);
-  check_set_once(job, made);
+  check_no_duplicate_flags(job, made);
   check_confirmed(job, made);
   if (job->duration > 0) {
     int64_t length = (int64_t)(job->duration * 1000);

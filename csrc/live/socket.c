@@ -211,7 +211,7 @@ static bool rename_socket(const pd__socket *socket, const char *temporary) {
 }
 
 /* Until it is bound, the mode of the socket is that of the file to come: it never has another. */
-static pd_status bind_and_rename(pd__socket *self, pd_error *err) {
+static pd_status listen_then_rename(pd__socket *self, pd_error *err) {
   char temporary[sizeof self->name + 24];
   struct stat status;
   snprintf(temporary, sizeof temporary, ".%s.%ld", self->name, (long)getpid());
@@ -236,11 +236,11 @@ static pd_status bind_and_rename(pd__socket *self, pd_error *err) {
 
 /* Binds `fd` in the directory, listens, and gives it its name. PD_ERR_CONFLICT: a process has it.
  */
-static pd_status bind_socket(pd__socket *socket, pd_error *err) {
+static pd_status listen_under_lock(pd__socket *socket, pd_error *err) {
   pd_status status = lock_directory(socket, err);
   if (status != PD_OK) return status;
   status = remove_stale_socket(socket, err);
-  if (status == PD_OK) status = bind_and_rename(socket, err);
+  if (status == PD_OK) status = listen_then_rename(socket, err);
   flock(socket->directory.fd, LOCK_UN);
   return status;
 }
@@ -254,7 +254,7 @@ static pd_status listen_at_numbered_name(const char *path, int number, pd__socke
   if (fd < 0) return pd__live_fail_errno(err, "no socket", path ? path : "address");
   pd__descriptor_adopt(&out->listening, fd);
   pd_status status = open_socket_directory(path, number, out, err);
-  if (status == PD_OK) status = bind_socket(out, err);
+  if (status == PD_OK) status = listen_under_lock(out, err);
   if (status == PD_OK) return status;
   pd__socket_close(out, false);
   free(out->path);

@@ -83,7 +83,7 @@ static void serve_as_requested(void) {
 
 /* ---- Waiting ---- */
 
-static void *wait_for_registry(void *argument) {
+static void *serve_once_registry_exists(void *argument) {
   (void)argument;
   int64_t now = pd__get_steady_ms();
   while (!__atomic_load_n(&pd__module_v1.host, __ATOMIC_ACQUIRE)) {
@@ -99,19 +99,19 @@ static void *wait_for_registry(void *argument) {
   return NULL;
 }
 
-static void start_waiting(void) {
+static void start_registry_wait(void) {
   __atomic_store_n(&waiting, 1, __ATOMIC_RELEASE);
-  if (!pd__thread_start(wait_for_registry, NULL)) waiting = 0;
+  if (!pd__thread_start(serve_once_registry_exists, NULL)) waiting = 0;
 }
 
 /* The thread stayed in the parent. */
-static void resume_waiting_in_child(void) {
-  if (waiting) start_waiting();
+static void resume_registry_wait_in_child(void) {
+  if (waiting) start_registry_wait();
 }
 
 __attribute__((constructor)) static void start_when_loaded(void) {
   if (!is_serving_requested()) return;
-  if (pthread_atfork(NULL, NULL, resume_waiting_in_child) != 0) return;
+  if (pthread_atfork(NULL, NULL, resume_registry_wait_in_child) != 0) return;
   waiting_since = pd__get_steady_ms();
-  start_waiting();
+  start_registry_wait();
 }

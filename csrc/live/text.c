@@ -46,7 +46,7 @@ void pd__text_add_format(pd__text *text, const char *format, ...) {
 /* ---- JSON ---- */
 
 /* A value follows another one unless it is the first, or has its name before it. */
-static void begin_json_value(pd__text *to) {
+static void write_comma_if_needed(pd__text *to) {
   char last = to->length > 0 ? to->data[to->length - 1] : '\n';
   if (!strchr("{[:\n", last)) pd__text_add(to, ",", 1);
 }
@@ -76,7 +76,7 @@ static void write_quoted_text(pd__text *to, const char *text) {
 }
 
 void pd__json_put_name(pd__text *to, const char *name) {
-  begin_json_value(to);
+  write_comma_if_needed(to);
   if (!name) return;
   write_quoted_text(to, name);
   pd__text_add(to, ":", 1);
@@ -127,7 +127,7 @@ void pd__json_put_or_digest(pd__text *to, const char *name, const char *text) {
   pd__json_end(to, "}");
 }
 
-char *pd__text_to_json(const char *text) {
+char *pd__text_to_json_or_digest(const char *text) {
   pd__text out = {.data = NULL};
   if (!text) return NULL;
   pd__json_put_or_digest(&out, NULL, text);

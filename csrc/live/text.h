@@ -44,7 +44,7 @@ void pd__json_put_name(pd__text *to, const char *name);
 
 /* Returns a text as pd__json_put_or_digest writes it, which you free; NULL of NULL, or without
  * memory. */
-char *pd__text_to_json(const char *text);
+char *pd__text_to_json_or_digest(const char *text);
 
 /* ---- sha256.c ---- */
 

@@ -55,7 +55,7 @@ static bool is_flag_frozen(pd_flag *flag) {
   return pd_flag_get_info(flag, &info, NULL) == PD_OK && info.frozen;
 }
 
-static bool can_undo(const pd__change_record *change) {
+static bool can_restore_flags(const pd__change_record *change) {
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
     if (!is_flag_unchanged(change, each) || is_flag_frozen(each->flag) ||
@@ -80,7 +80,7 @@ void pd__changes_list(pd__job *job) {
     pd__change_write(to, at);
     at->holders++;
     pthread_mutex_unlock(&pd__lock);
-    pd__json_put_bool(to, "undoable", own && can_undo(at));
+    pd__json_put_bool(to, "undoable", own && can_restore_flags(at));
     pthread_mutex_lock(&pd__lock);
     at->holders--;
     pd__json_end(to, "}");
