@@ -119,7 +119,7 @@ def _after_wider_scopes(item: Any, names: list[str]) -> int:  # noqa: ANN401 - i
 @pytest.fixture
 def _pf_guard(request: pytest.FixtureRequest) -> pytest_support.Guard:
     """Begin before the other fixtures of a test, and end after them."""
-    return _support().begin(request)  # type: ignore[no-any-return]
+    return _support().begin_test(request)  # type: ignore[no-any-return]
 
 
 @pytest.fixture

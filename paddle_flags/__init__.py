@@ -21,7 +21,7 @@ except ImportError as error:
 import paddle_flags._core.define
 import paddle_flags._core.registry  # noqa: F401 - every program uses both
 from paddle_flags._core.frames import hides_internal_frames as _public_function
-from paddle_flags._core.lazy import find_names as _find_names
+from paddle_flags._core.lazy import collect_import_names as _find_names
 from paddle_flags._core.lazy import import_name as _import_name
 from paddle_flags._core.status import to_text as _to_text
 
@@ -50,7 +50,7 @@ else:  # hidden from type checkers, which would accept any name of a module that
 __version__: str = _to_text(_lib.PD_VERSION)
 
 if "PADDLE_FLAGS_PARENT" in _environ:  # of propagate() in the parent process
-    from paddle_flags._integrations.propagate import receive_environment as _receive
+    from paddle_flags._integrations.propagate import apply_parent_environment as _receive
 
     _receive()
 

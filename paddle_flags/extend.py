@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from sys import modules as _modules
 
-from paddle_flags._core.lazy import find_names as _find_names
+from paddle_flags._core.lazy import collect_import_names as _find_names
 from paddle_flags._core.lazy import import_name as _import_name
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time

@@ -203,9 +203,9 @@ def _live_metrics(now: _Now | None) -> Iterator[Metric]:
 
 
 def _count_temporary() -> int:
-    from paddle_flags.live._serve import count_temporary
+    from paddle_flags.live._serve import count_temporary_changes
 
-    return count_temporary()
+    return count_temporary_changes()
 
 
 def _fleet_metrics(*, described: bool) -> Iterator[Metric]:

@@ -83,9 +83,9 @@ class State:
     def new_definitions(self) -> list[Flag[Any]]:
         """Return those that `restore` undoes, of flags that were not defined before."""
         new = [flag for flag in self.definitions() if flag not in self._former]
-        return [flag for flag in new if not self._stays(flag.module)] if new else []
+        return [flag for flag in new if not self._is_new_or_reloaded(flag.module)] if new else []
 
-    def forget(self, flags: list[Flag[Any]]) -> None:
+    def undefine_flags(self, flags: list[Flag[Any]]) -> None:
         """Undefine flags; those of native modules stay."""
         _undefine_flags(flags)
 
@@ -101,9 +101,9 @@ class State:
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
-        remove_new_hooks(self._hooks, self._stays)
+        remove_new_hooks(self._hooks, self._is_new_or_reloaded)
         new = self.definitions()
-        self.forget(self.new_definitions())
+        self.undefine_flags(self.new_definitions())
         for flag, before in self._former.items():
             if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.restore(flag)
@@ -130,7 +130,7 @@ class State:
         err = new_error()
         check_call(lib.pd_snapshot_restore(self._snapshot, err), err)
 
-    def _stays(self, module: str) -> bool:
+    def _is_new_or_reloaded(self, module: str) -> bool:
         """Return whether a module was first imported since, and will not be again, or reloaded.
 
         What it defined while it was imported must stay, too.
@@ -149,7 +149,7 @@ class Scopes:
         self._steps = steps
         self._context: Any = steps.capture_scopes()
 
-    def are_left(self) -> bool:
+    def has_changed_scopes(self) -> bool:
         """Return whether this thread has other scopes now."""
         if self._thread != get_ident():
             return False
@@ -157,7 +157,7 @@ class Scopes:
         lib.pd_scope_release(now)
         return bool(now != self._context)
 
-    def end(self) -> None:
+    def restore_scopes(self) -> None:
         """Give the thread the scopes that it had; call this once."""
         if self._thread != get_ident():
             return

@@ -70,7 +70,7 @@ PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs
   return list;
 }
 
-PyObject *result_of(const outcome &out) {
+PyObject *build_join_result(const outcome &out) {
   PyObject *joined = append_texts(list_of(out.joined), out.known);
   PyObject *left_out = pairs_of(out.left_out);
   PyObject *rejected = list_of(out.rejected);
@@ -84,14 +84,14 @@ PyObject *result_of(const outcome &out) {
   return nullptr;
 }
 
-PyObject *join(PyObject *, PyObject *arguments) {
+PyObject *join_library(PyObject *, PyObject *arguments) {
   const char *name, *name_space;
   if (!PyArg_ParseTuple(arguments, "ss:join", &name, &name_space)) return nullptr;
   for (const library &each : libraries) {
     if (std::strcmp(each.name, name) != 0) continue;
     try {
       outcome out = each.join(name_space);
-      return PyErr_Occurred() ? nullptr : result_of(out);
+      return PyErr_Occurred() ? nullptr : build_join_result(out);
     } catch (const std::exception &error) {
       PyErr_Format(PyExc_RuntimeError, "bridge(%s): %s", name, error.what());
       return nullptr;
@@ -106,17 +106,17 @@ int store_load_count(dl_phdr_info *info, size_t, void *context) {
   return 1; /* all images have the same number */
 }
 
-PyObject *count_loads(PyObject *, PyObject *) {
+PyObject *count_library_loads(PyObject *, PyObject *) {
   unsigned long long count = 0;
   dl_iterate_phdr(store_load_count, &count);
   return PyLong_FromUnsignedLongLong(count);
 }
 
 PyMethodDef methods[] = {
-    {"join", join, METH_VARARGS,
+    {"join", join_library, METH_VARARGS,
      "join(library, namespace): the registries found, the names of flags that have joined, now"
      " or before, names and reasons of those left out, and errors about pending values."},
-    {"count_loads", count_loads, METH_NOARGS,
+    {"count_library_loads", count_library_loads, METH_NOARGS,
      "The number of libraries that were loaded until now."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -108,7 +108,7 @@ static bool fill_plain_definition(fast_state *state, definition *made, PyObject 
          set_bound_field(made, &def->min, given[MIN]) &&
          set_bound_field(made, &def->max, given[MAX]) && set_mark_fields(def, given) &&
          set_text_fields(made, given) && fast_find_location(state, frame, &def->file, &def->line) &&
-         fast_find_module(state, frame, def->file, &def->module);
+         fast_find_module_name(state, frame, def->file, &def->module);
 }
 
 /* Returns the one Flag of a handle; a new reference. */
@@ -144,7 +144,7 @@ static PyObject *register_definition(PyObject *module, PyObject *const *given,
   return flag;
 }
 
-PyObject *fast_define(PyObject *module, PyObject *arguments) {
+PyObject *fast_define_flag(PyObject *module, PyObject *arguments) {
   PyObject *given[ARGUMENTS] = {NULL};
   definition made;
   made.count = 0;

@@ -98,14 +98,15 @@ PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value);
 /* ---- Locations (location.c) ---- */
 
 /* Returns the name of a file or module as text that `state` keeps. NULL if it isn't plain. */
-const char *fast_store_name(fast_state *state, PyObject *text);
+const char *fast_intern_name(fast_state *state, PyObject *text);
 
 /* Finds the file and line of `frame`. Returns false if it isn't plain. */
 bool fast_find_location(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line);
 
 /* Finds the module of the frame's code; for __main__ that is its file. Returns false if it isn't
  * plain. */
-bool fast_find_module(fast_state *state, PyFrameObject *frame, const char *file, const char **out);
+bool fast_find_module_name(fast_state *state, PyFrameObject *frame, const char *file,
+                           const char **out);
 
 /* ---- Flags (flag.c) ---- */
 
@@ -158,7 +159,7 @@ PyObject *fast_set_traceback_pruner(PyObject *module, PyObject *prune);
 /* ---- Overrides (override.c) ---- */
 
 /* Function of the Python module. */
-PyObject *fast_push(PyObject *module, PyObject *arguments);
+PyObject *fast_push_override(PyObject *module, PyObject *arguments);
 
 /* ---- Scopes that follow tasks (tasks.c) ---- */
 
@@ -198,7 +199,7 @@ bool fast_has_notices(void);
 PyObject *fast_load_module(PyObject *module, PyObject *arguments);
 PyObject *fast_unload_module(PyObject *module, PyObject *arguments);
 PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
-PyObject *fast_take_deferred(PyObject *module, PyObject *nothing);
+PyObject *fast_test_and_clear_deferred(PyObject *module, PyObject *nothing);
 PyObject *fast_has_notices_method(PyObject *module, PyObject *nothing);
 PyObject *fast_set_load_listener(PyObject *module, PyObject *function);
 
@@ -230,7 +231,7 @@ PyObject *fast_is_in_hook(PyObject *module, PyObject *nothing);
 PyObject *fast_close_gates(PyObject *module, PyObject *nothing);
 
 /* has_ended(): true once the main interpreter has called close_gates(), or Python ends. */
-PyObject *fast_has_ended(PyObject *module, PyObject *nothing);
+PyObject *fast_has_python_ended(PyObject *module, PyObject *nothing);
 
 /* reset_gates_in_child(): in the child, forgets the calls of threads that it doesn't have. */
 PyObject *fast_reset_gates_in_child(PyObject *module, PyObject *nothing);
@@ -252,9 +253,9 @@ PyObject *fast_take_collected(PyObject *module, PyObject *address);
 extern PyType_Spec fast_registry_spec;
 
 /* Functions of the Python module. */
-PyObject *fast_attach(PyObject *module, PyObject *arguments);
+PyObject *fast_attach_registry(PyObject *module, PyObject *arguments);
 PyObject *fast_wrap_handle(PyObject *module, PyObject *arguments);
-PyObject *fast_define(PyObject *module, PyObject *arguments);
+PyObject *fast_define_flag(PyObject *module, PyObject *arguments);
 PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments);
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments);
 

@@ -1,6 +1,6 @@
 /* The base class of Flag: reads the value from the library's memory and sets it by a call of the
  * library. The rest is in the Python class, with the methods that are called here: _read, _assign,
- * _drop and _refused. */
+ * _drop_runtime_value and _raise_or_assign_again. */
 #include "fast.h"
 
 #include <stddef.h>
@@ -163,7 +163,7 @@ static inline bool ensure_definition_known(flag_object *self) {
 }
 
 /* Returns None if the values are those of C; NULL if that isn't known of the definition. */
-static PyObject *get_value_type(flag_object *self, uint32_t generation) {
+static PyObject *get_custom_type(flag_object *self, uint32_t generation) {
   PyObject *type = NULL;
   FAST_BEGIN_SECTION(self);
   if (self->known_generation == generation) type = self->type ? self->type : Py_None;
@@ -174,7 +174,7 @@ static PyObject *get_value_type(flag_object *self, uint32_t generation) {
 
 static PyObject *decode_value(flag_object *self, uint32_t generation, uint8_t state,
                               uint64_t bits) {
-  PyObject *value = NULL, *made_by = get_value_type(self, generation);
+  PyObject *value = NULL, *made_by = get_custom_type(self, generation);
   if (!made_by) return NULL;
   pd_type type = (pd_type)(state & TYPE_BITS);
   PyObject *plain = type == PD_TYPE_string ? fast_make_text((const char *)(uintptr_t)bits)
@@ -280,7 +280,7 @@ static pd_error_list *acquire_error_list(fast_state *state) {
   return spare ? spare : pd_error_list_new();
 }
 
-static void return_error_list(fast_state *state, pd_error_list *list) {
+static void release_error_list(fast_state *state, pd_error_list *list) {
   pd_error_list_free(__atomic_exchange_n(&state->spare, list, __ATOMIC_ACQ_REL));
 }
 
@@ -303,12 +303,12 @@ static fast_result assign_flag(flag_object *self, fast_state *state, PyObject *v
   assigning_depth--;
   if (status != PD_OK) {
     fast_result result = convert_call_result(PyObject_CallMethod(
-        (PyObject *)self, "_refused", "OKK", value, (unsigned long long)(uintptr_t)&err,
-        (unsigned long long)(uintptr_t)errors));
+        (PyObject *)self, "_raise_or_assign_again", "OKK", value,
+        (unsigned long long)(uintptr_t)&err, (unsigned long long)(uintptr_t)errors));
     pd_error_list_free(errors);
     return result;
   }
-  return_error_list(state, errors);
+  release_error_list(state, errors);
   return fast_raise_deferred(state, Py_None) ? FAST_DONE : FAST_ERROR;
 }
 
@@ -339,7 +339,7 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
 }
 
 static fast_result set_or_drop_value(PyObject *self, PyObject *value) {
-  if (!value) return convert_call_result(PyObject_CallMethod(self, "_drop", NULL));
+  if (!value) return convert_call_result(PyObject_CallMethod(self, "_drop_runtime_value", NULL));
   fast_result result = fast_flag_set(self, value);
   if (result != FAST_NOT_PLAIN) return result;
   return convert_call_result(PyObject_CallMethod(self, "_assign", "(O)", value));
@@ -409,10 +409,10 @@ static PyObject *get_flag_state(PyObject *self, void *Py_UNUSED(closure)) {
   return PyLong_FromLong(load_state((flag_object *)self));
 }
 
-static PyObject *get_python_type_of_flag(PyObject *object, void *Py_UNUSED(closure)) {
+static PyObject *get_custom_type_attribute(PyObject *object, void *Py_UNUSED(closure)) {
   flag_object *self = (flag_object *)object;
   ensure_definition_known(self);
-  PyObject *type = get_value_type(self, load_known_generation(self));
+  PyObject *type = get_custom_type(self, load_known_generation(self));
   if (!type) Py_RETURN_NONE; /* another one has come on another thread */
   return type;
 }
@@ -458,7 +458,7 @@ static PyGetSetDef getset[] = {
     {"source", get_flag_source, NULL,
      "Where the value comes from, such as `\"default\"` or `\"argv\"`; see `FlagEntry.source`.",
      NULL},
-    {"_type", get_python_type_of_flag, NULL, "The Type, or None.", NULL},
+    {"_type", get_custom_type_attribute, NULL, "The Type, or None.", NULL},
     {"_known", get_known_definition, NULL,
      "The ValueType, and whether values are secret; None of a former definition.", NULL},
     {"_address", get_flag_address, NULL, "The pd_flag, as a number.", NULL},

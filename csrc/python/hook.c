@@ -258,7 +258,7 @@ static size_t count_own_calls(const fast_gate *gate) {
 }
 
 /* Whether the gate closes when the interpreter with the gate `own`, or none, ends. */
-static bool is_closed_by(const fast_gate *gate, const fast_gate *own) {
+static bool is_closing_with(const fast_gate *gate, const fast_gate *own) {
   return gate == own || ended;
 }
 
@@ -266,7 +266,7 @@ static bool is_closed_by(const fast_gate *gate, const fast_gate *own) {
 static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *running) {
   *waiting = *running = 0;
   for (const fast_gate *each = gates; each; each = each->next) {
-    if (!is_closed_by(each, own)) continue;
+    if (!is_closing_with(each, own)) continue;
     *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it starts running */
     *running += __atomic_load_n(&each->running, __ATOMIC_SEQ_CST) - count_own_calls(each);
   }
@@ -302,7 +302,7 @@ static void close_gates(const fast_gate *own) {
   if (has_python_ended()) return; /* who lets go of the GIL doesn't get it again */
   ended = is_main_interpreter(PyInterpreterState_Get());
   for (fast_gate *each = gates; each; each = each->next) {
-    if (is_closed_by(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
+    if (is_closing_with(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
   }
   wait_for_other_calls(own);
 }
@@ -367,7 +367,7 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
       (unsigned long long)(uintptr_t)call_auditor, (unsigned long long)(uintptr_t)release_hook);
 }
 
-PyObject *fast_has_ended(PyObject *module, PyObject *nothing) {
+PyObject *fast_has_python_ended(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(has_python_ended());
 }

@@ -67,7 +67,7 @@ static PyObject
 
 /* Runs on the main thread, with the GIL, between two bytecodes. Before Python 3.12 that may be in
  * another interpreter: then the next call of the package does the work. */
-static int run_resume_function(void *unused) {
+static int call_main_thread_listener(void *unused) {
   (void)unused;
   __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
   if (!resume || !is_in_main_interpreter()) return 0;
@@ -80,9 +80,9 @@ static int run_resume_function(void *unused) {
 }
 
 /* If there are too many pending calls, the next call of the package does the work. */
-static void schedule_resume(void) {
+static void schedule_main_thread_listener(void) {
   if (__atomic_exchange_n(&scheduled, true, __ATOMIC_SEQ_CST)) return;
-  if (Py_AddPendingCall(run_resume_function, NULL) != 0)
+  if (Py_AddPendingCall(call_main_thread_listener, NULL) != 0)
     __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
 }
 
@@ -90,7 +90,7 @@ static void schedule_resume(void) {
  * ended. */
 static void notify_main_thread(void) {
   __atomic_add_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
-  if (__atomic_load_n(&notifies_main_thread, __ATOMIC_SEQ_CST)) schedule_resume();
+  if (__atomic_load_n(&notifies_main_thread, __ATOMIC_SEQ_CST)) schedule_main_thread_listener();
   __atomic_sub_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -169,7 +169,7 @@ PyObject *fast_has_notices_method(PyObject *module, PyObject *nothing) {
 }
 
 /* pop_deferred(): true if hooks were deferred since the last call. */
-PyObject *fast_take_deferred(PyObject *module, PyObject *nothing) {
+PyObject *fast_test_and_clear_deferred(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(__atomic_exchange_n(&deferred, false, __ATOMIC_SEQ_CST));
 }

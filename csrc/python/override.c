@@ -46,7 +46,7 @@ static PyObject *push_assignments(const assignments *taken, const pd_origin *ori
   return result;
 }
 
-PyObject *fast_push(PyObject *module, PyObject *arguments) {
+PyObject *fast_push_override(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *wanted, *file, *refused;
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
@@ -57,7 +57,7 @@ PyObject *fast_push(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   PyObject *result = Py_None;
-  origin.place = fast_store_name(state, file);
+  origin.place = fast_intern_name(state, file);
   if (origin.place && prepare_assignments(state, wanted, &taken)) {
     result = push_assignments(&taken, &origin, scoped, refused);
   } else {

@@ -114,7 +114,7 @@ static int set_registry_attribute(PyObject *self, PyObject *name, PyObject *valu
   return result;
 }
 
-PyObject *fast_attach(PyObject *module, PyObject *arguments) {
+PyObject *fast_attach_registry(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *object, *known, *find, *get, *set, *drop, *has, *finders;
   if (!PyArg_ParseTuple(arguments, "O!O!OOOOOO!:attach", state->registry_base, &object,

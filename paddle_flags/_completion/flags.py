@@ -76,7 +76,7 @@ def complete_flags(
     if not token.startswith("-"):
         return others
     if equals:
-        return _complete_value(_values_of(name), name + equals, typed)
+        return _complete_value(_possible_values_of_token(name), name + equals, typed)
     return _complete_name(token, left_out)
 
 
@@ -132,22 +132,22 @@ def _find_awaited_values(token: str) -> _Values | None:
     """Return what the next token can be, if it is the value of the flag in this one."""
     if not is_flag(token):
         return None
-    values = _values_of(token)
+    values = _possible_values_of_token(token)
     return None if "=" in token or values.needs_equals else values
 
 
-def _values_of(token: str) -> _Values:
+def _possible_values_of_token(token: str) -> _Values:
     """Return what can be the value of --name."""
     name = token[2:] if token.startswith("--") else token[1:]
     flag = find_silently(name)
     if flag is not None:
         with suppress(FlagError):
-            return _values_of_flag(_info_of(flag.handle))
+            return _possible_values_of_flag(_info_of(flag.handle))
     own, _ = _OWN.get(normalize_name(name), (_NO_VALUE, ""))
     return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 
 
-def _values_of_flag(info: Any) -> _Values:
+def _possible_values_of_flag(info: Any) -> _Values:
     if info.type == lib.PD_TYPE_bool:
         return _Values(choices=(Candidate("true"), Candidate("false")), needs_equals=True)
     if info.count:
@@ -195,7 +195,7 @@ def _complete_name(token: str, left_out: Collection[str]) -> Answer:
     ]
     for name, (values, what) in _OWN.items():
         end = "" if values.needs_equals else "="
-        found += [Candidate(dashes + text + end, what) for text in _match_names([name], typed)]
+        found += [Candidate(dashes + text + end, what) for text in _match_first_name([name], typed)]
     return offer_matches(found, "" if token == "-" else token)
 
 
@@ -220,15 +220,15 @@ def _name_candidates(info: Any, typed: str) -> list[Candidate]:
     """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
     what = first_line(to_text(info.help))
-    found = _match_names(names, typed)
+    found = _match_first_name(names, typed)
     if info.type != lib.PD_TYPE_bool:
         return [Candidate(name if info.count else name + "=", what) for name in found]
     if typed.startswith("no"):
-        found += _match_names([no + name for name in names for no in ("no", "no_")], typed)
+        found += _match_first_name([no + name for name in names for no in ("no", "no_")], typed)
     return [Candidate(name, what) for name in found]
 
 
-def _match_names(names: Iterable[str], typed: str) -> list[str]:
+def _match_first_name(names: Iterable[str], typed: str) -> list[str]:
     """Return the first name that begins with what was typed."""
     spelled = (_complete_spelling(name, typed) for name in names)
     return [name for name in spelled if name is not None][:1]

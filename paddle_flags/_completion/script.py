@@ -37,7 +37,7 @@ def _quote_fish(text: str) -> str:
     return "'" + re.sub(r"([\\'])", r"\\\1", text) + "'"
 
 
-def own_commands() -> list[str]:
+def own_cli_commands() -> list[str]:
     """Return the commands that start our own command line."""
     names = dict.fromkeys(["python", "python3", os.path.basename(sys.executable)])
     return ["paddle-flags", *(f"{name} -m paddle_flags" for name in names if name)]

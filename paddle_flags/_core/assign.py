@@ -76,7 +76,7 @@ def _raise_push_error(err: int, errors: int) -> None:
     """Raise the error that C reports for an override of plain values, by addresses."""
     error = ffi.cast("pd_error *", err)
     if error.status != lib.PD_ERR_TYPE:  # otherwise another type has come on another thread
-        raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
+        raise ErrorList(ffi.cast("pd_error_list *", errors)).to_exception(error)
 
 
 def _accepts_none(flag: Flag[Any], source: int) -> bool:
@@ -123,5 +123,5 @@ def _assign_once(wanted: list[Assignment], at: tuple[Any, Any], push: Any) -> in
     else:
         status = lib.pd_batch_set(made.items, len(wanted), origin, errors.pointer, err)
     if status != lib.PD_OK:
-        raise errors.gather(err, ours=refused)
+        raise errors.to_exception(err, ours=refused)
     return int(number[0])

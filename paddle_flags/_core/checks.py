@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Subject = Literal["modules", "pending", "values"]
 
 
-def _find_module_errors(errors: Any, _: object) -> int:
+def _collect_module_errors(errors: Any, _: object) -> int:
     """Find the errors of all modules, also of those that have left."""
     handle = lib.pd_module_next(ffi.NULL)
     while handle:
@@ -33,7 +33,7 @@ def _find_module_errors(errors: Any, _: object) -> int:
 
 
 _CHECKS = {
-    "modules": _find_module_errors,
+    "modules": _collect_module_errors,
     "pending": lib.pd_pending_check,
     "values": lib.pd_flags_validate,
 }
@@ -71,7 +71,7 @@ def check(*subjects: Subject) -> None:
                 if subject == "modules":
                     pop_refusal_warnings()  # the exception takes the place of their warnings
     if failed:
-        raise _explain_conflicts(found.gather(failed))
+        raise _explain_conflicts(found.to_exception(failed))
     if not subjects or "values" in subjects:
         raise_deferred()
 
@@ -83,7 +83,7 @@ def check_refused_modules() -> None:
     # Where images can't be walked, no module could have joined on its own.
     if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
         pop_refusal_warnings()
-        raise _explain_conflicts(found.gather(err))
+        raise _explain_conflicts(found.to_exception(err))
 
 
 _REMEDY = (

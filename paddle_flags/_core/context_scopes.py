@@ -1,4 +1,4 @@
-"""From CPython 3.14 on, scopes follow_contexts Python's contexts, and so the tasks of a thread."""
+"""From CPython 3.14 on, scopes follow Python's contexts, and so the tasks of a thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _untried = [sys.version_info >= (3, 14)]
 
 
 def follow_contexts() -> bool:
-    """Call this before the scopes here change; return whether they follow_contexts contexts.
+    """Call this before the scopes here change; return whether they follow contexts.
 
     They do from the first call on, in the main interpreter.
     """

@@ -39,7 +39,7 @@ class _Converter:
         self._type = type_
         self._sensitive = sensitive
 
-    def answer(self, address: int, native: bool) -> tuple[bool, bytes] | None:  # from C
+    def convert_text(self, address: int, native: bool) -> tuple[bool, bytes] | None:  # from C
         """Return None to leave the text as it is; True and other text; or False and why not."""
         text = to_text(ffi.cast("char *", address))
         accepted = True
@@ -72,7 +72,7 @@ class _Converter:
         return f"its type {name_of(function)} failed: {failure}"
 
 
-CALLED.add(_Converter.answer.__code__)
+CALLED.add(_Converter.convert_text.__code__)
 
 
 def add_type_hook(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
@@ -81,7 +81,7 @@ def add_type_hook(definition: Any, name: str, type_: Type[Any], *, sensitive: bo
     Once the library has the definition, call `release_old_types`.
     """
     context = new_hook()
-    held[context] = _Converter(name, type_, sensitive=sensitive).answer
+    held[context] = _Converter(name, type_, sensitive=sensitive).convert_text
     types_of_contexts[context] = type_
     if definition.type == lib.PD_TYPE_string:
         definition.convert = CONVERT
@@ -89,7 +89,7 @@ def add_type_hook(definition: Any, name: str, type_: Type[Any], *, sensitive: bo
     return context
 
 
-def check_current_value(flag: Flag[Any]) -> None:
+def check_or_reset_value(flag: Flag[Any]) -> None:
     """Reset a flag whose value is from a former definition and not one of this type."""
     entry = flag._entry()
     try:
@@ -104,7 +104,7 @@ def check_current_value(flag: Flag[Any]) -> None:
 def add_type_validator(flag: Flag[Any], type_: Type[Any]) -> None:
     """Let a type whose values C holds as numbers refuse those that it doesn't take."""
     add_validator([flag], lambda _: True, f"expected {type_.expected}", _read_entry)
-    check_current_value(flag)  # it may be from before the validator was there
+    check_or_reset_value(flag)  # it may be from before the validator was there
 
 
 def _read_entry(entry: Any) -> Any:
@@ -112,7 +112,7 @@ def _read_entry(entry: Any) -> Any:
     return value if value is None or type_ is None else type_.read(value)
 
 
-def renew_type(flag: Flag[Any], info: Any, context: int) -> None:
+def replace_type(flag: Flag[Any], info: Any, context: int) -> None:
     """Let the flag of a `pd_flag_info *` have the Type of a second definition that is the same.
 
     It may be of a class that is defined anew.

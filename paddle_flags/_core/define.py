@@ -7,9 +7,9 @@ import sys
 from paddle_flags._core.definition import (
     Definition,
     add_type_attributes,
+    infer_plain_kind,
     kind_of_meaning,
     place_of,
-    plain_kind,
 )
 from paddle_flags._core.flag import Flag, flags_made
 from paddle_flags._core.frames import (
@@ -128,7 +128,7 @@ def _define_with(
     about = f"definition of {quote_value(name)}"
     seen = REDACTED if sensitive else quote_value(default)
     check_bool(f"{about}: case_sensitive", case_sensitive)
-    kind = plain_kind(about, seen, default, type, items) if case_sensitive else None
+    kind = infer_plain_kind(about, seen, default, type, items) if case_sensitive else None
     if kind is None:
         from paddle_flags._core import type_table
 

@@ -141,7 +141,7 @@ class Definition:
 
     def register(self, frame: FrameType | None, *, replace: bool) -> Flag[Any]:
         """Define the flag, for the code of `frame`, which may do it again; None for nobody's."""
-        context = self._begin_conversion()
+        context = self._add_type_hook()
         refused: list[str] = []
         via = self._kind.via
         if via is not None and via.takes_tables:
@@ -172,14 +172,16 @@ class Definition:
             replace = not is_shared_with_library(self.pointer)
         if not replace:
             status = call_holding_environment(lib.pd_flag_register, self.pointer, handle, err)
-        mine = frame is None or (bool(handle[0]) and _is_defined_by(flag_of(handle[0]), frame))
+        mine = frame is None or (
+            bool(handle[0]) and _match_or_set_definer(flag_of(handle[0]), frame)
+        )
         if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
             from paddle_flags._core.redefine import explain_conflict, redefine
 
-            def take(flag: Flag[Any]) -> None:
+            def attach_type(flag: Flag[Any]) -> None:
                 self._attach_type(flag, context)
 
-            again = redefine(self.pointer, handle, frame, take, asked=replace)
+            again = redefine(self.pointer, handle, frame, attach_type, replace_requested=replace)
             if again is not None:
                 return again
             if status == lib.PD_ERR_CONFLICT:
@@ -196,7 +198,7 @@ class Definition:
         others = self.pointer.aliases, self.pointer.old_names
         return [self._name, *(name for names in others if names for name in split_names(names))]
 
-    def _begin_conversion(self) -> int:
+    def _add_type_hook(self) -> int:
         via = self._kind.via
         if via is None:
             return 0
@@ -215,7 +217,7 @@ class Definition:
         if info is None:
             return
         if info.generation == before:
-            converter_module().renew_type(flag, info, context)
+            converter_module().replace_type(flag, info, context)
             return
         converter_module().release_old_types(flag, context)
         if info.context != self.pointer.context:
@@ -223,7 +225,7 @@ class Definition:
         if self._kind.member != "str":
             converter_module().add_type_validator(flag, self._kind.via)
         elif before is None:
-            converter_module().check_current_value(flag)
+            converter_module().check_or_reset_value(flag)
 
 
 def _generation_of(name: Any) -> int:
@@ -234,14 +236,14 @@ def _generation_of(name: Any) -> int:
     return int(lib.pd_flag_get_generation(handle[0])[0])
 
 
-def _is_defined_by(flag: Flag[Any], frame: FrameType) -> bool:
+def _match_or_set_definer(flag: Flag[Any], frame: FrameType) -> bool:
     """Return whether the code of `frame` defined the flag, or did so now, as nobody else has."""
     if flag._code is None:
         flag._code = ref(frame.f_code)
     return flag._code() is frame.f_code
 
 
-def _list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
+def _infer_list_kind(about: str, seen: str, default: object, items: type | str | None) -> ValueType:
     """Return the type of a list whose items are `items`, or as those of the default."""
     if isinstance(items, str) and items in LISTS:
         return LISTS[items]
@@ -260,7 +262,7 @@ def _list_kind(about: str, seen: str, default: object, items: type | str | None)
     return LISTS[_INFERRED[kind]]
 
 
-def plain_kind(
+def infer_plain_kind(
     about: str, seen: str, default: object, type_name: Any, items: Any
 ) -> ValueType | None:
     """Return the type of a flag that has the values of C; None if a type of Python decides.
@@ -280,7 +282,7 @@ def plain_kind(
         return None
     if items is not None or (type_name is None and values is not None):
         if type_name in (None, "string"):
-            return _list_kind(about, seen, default, items)
+            return _infer_list_kind(about, seen, default, items)
         raise FlagTypeError(
             f"{about}: type {quote_value(type_name)}: a list has the type 'string', and its items"
             " `items`"
@@ -349,7 +351,7 @@ def define_at(
     flag again; with `replace`, the definition takes the place of another one.
     """
     about = f"definition of {quote_value(name)}"
-    kind = plain_kind(about, quote_value(default), default, None, items)
+    kind = infer_plain_kind(about, quote_value(default), default, None, items)
     if kind is None:
         raise FlagTypeError(
             f"{about}: default {quote_value(default)}: expected bool, int, float, str or a list"

@@ -45,7 +45,7 @@ def _flag_enum_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[An
     # Those of one bit first, each once.
     parts = sorted(set(members.values()), key=lambda m: (m.value.bit_count(), m.value))
 
-    def part(text: str) -> enum.Flag:
+    def parse_part(text: str) -> enum.Flag:
         found = members.get(text, folded.get(text.casefold()))
         if found is not None:
             return found
@@ -58,7 +58,7 @@ def _flag_enum_type(python: type[enum.Flag], *, case_sensitive: bool) -> Type[An
     def parse(text: str) -> enum.Flag:
         value = python(0)
         for each in text.split("|") if text else ():
-            value |= part(each)
+            value |= parse_part(each)
         return value
 
     def text_of(value: enum.Flag) -> str:

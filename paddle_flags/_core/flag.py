@@ -72,19 +72,19 @@ class Flag(FlagDefinition[T]):
         raise TypeError(f"flag {self._name!r} itself is neither true nor false: use its .value")
 
     def __eq__(self, other: object) -> bool:
-        return self is other if isinstance(other, Flag) else self._compare(other)
+        return self is other if isinstance(other, Flag) else self._refuse_comparison(other)
 
-    def _compare(self, other: object) -> NoReturn:
+    def _refuse_comparison(self, other: object) -> NoReturn:
         message = f"flag {self._name!r} itself has no value to compare: use its .value"
         if isinstance(other, Flag):
             message = "flags have no order: compare their .value or .name"
         raise TypeError(message)
 
     if not TYPE_CHECKING:  # type checkers report these uses if there is no method
-        __lt__ = __le__ = __gt__ = __ge__ = _compare
+        __lt__ = __le__ = __gt__ = __ge__ = _refuse_comparison
 
         def __contains__(self, item: object) -> NoReturn:
-            self._compare(None)
+            self._refuse_comparison(None)
 
     __hash__ = object.__hash__
 
@@ -327,14 +327,14 @@ class Flag(FlagDefinition[T]):
     def _assign(self, value: object) -> None:
         assign([(self, value)], caller_place(1))
 
-    def _refused(self, value: object, err: int, errors: int) -> None:
+    def _raise_or_assign_again(self, value: object, err: int, errors: int) -> None:
         """Raise the error that C reports for a plain value, by addresses."""
         error = ffi.cast("pd_error *", err)
         if error.status != lib.PD_ERR_TYPE:
-            raise ErrorList(ffi.cast("pd_error_list *", errors)).gather(error)
+            raise ErrorList(ffi.cast("pd_error_list *", errors)).to_exception(error)
         assign([(self, value)], caller_place(1))  # another type has come on another thread
 
-    def _drop(self) -> None:
+    def _drop_runtime_value(self) -> None:
         """Drop the value set at run time, as `unittest.mock.patch` does at its end.
 
         A value that an override covers isn't the one that the caller sees.

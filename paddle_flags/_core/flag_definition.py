@@ -221,11 +221,11 @@ class FlagDefinition(FlagBase[T]):
         return info
 
     def _info_and_type(self) -> tuple[Any, ValueType]:
-        def read() -> tuple[Any, ValueType]:
+        def read_info() -> tuple[Any, ValueType]:
             info = self._info()
             return info, typed_kind_of(info)
 
-        return retry_if_redefined(read)
+        return retry_if_redefined(read_info)
 
 
 _INFINITY = float("inf")

@@ -201,7 +201,7 @@ class _Validator:
         self._function = function
         self._message = message
 
-    def answer(self, entries: int, native: bool) -> bytes | None:  # from C
+    def validate_entries(self, entries: int, native: bool) -> bytes | None:  # from C
         """Return None to accept the values, or why they are rejected."""
         text = self._find_rejection(ffi.cast("pd_flag_entry **", entries), native=native)
         if native:
@@ -353,10 +353,10 @@ def add_validator(
         raise FlagTypeError(what)
     made = _Validator(flags, function, message, read)
     wanted = handle_array(flags), len(flags), _VALIDATE
-    add = functools.partial(_add_hook, made.answer, lib.pd_validator_add, *wanted)
+    add = functools.partial(_add_hook, made.validate_entries, lib.pd_validator_add, *wanted)
     hook = Hook(add, addresses(flags), function)
     try:
-        retained_values.check_retained_values(flags)
+        retained_values.check_or_reset_retained(flags)
     except BaseException:
         hook.remove()  # the caller gets no handle of it
         raise
@@ -378,7 +378,7 @@ class _Watcher:
         """Return whether the callback was weak and is gone."""
         return self._get() is None
 
-    def answer(self, handle: int, native: bool) -> None:  # from C
+    def notify_callback(self, handle: int, native: bool) -> None:  # from C
         """Call the callback, unless it was weak and is gone."""
         callback = self._get()
         if callback is None:
@@ -404,29 +404,29 @@ class _Watcher:
 def _make_reference(callback: Callback, hook: Hook, *, weak: bool) -> Callable[[], Any]:
     """Return a function that returns the callback; a weak one removes the hook when it goes."""
 
-    def gone(_: object) -> None:
+    def remove_gone_hook(_: object) -> None:
         hook.remove()
 
     if not weak:
         return lambda: callback
     if hasattr(callback, "__self__") and hasattr(callback, "__func__"):
-        return _refer_to_method(callback, gone)
-    return weakref.ref(callback, gone)
+        return _refer_to_method(callback, remove_gone_hook)
+    return weakref.ref(callback, remove_gone_hook)
 
 
-def _refer_to_method(method: Any, gone: Callable[[object], None]) -> Callable[[], Any]:
+def _refer_to_method(method: Any, on_gone: Callable[[object], None]) -> Callable[[], Any]:
     """Return a weak reference to a bound method.
 
     That of `weakref.WeakMethod` prints an exception if it goes as CPython 3.14 ends.
     """
-    owner, function = weakref.ref(method.__self__, gone), weakref.ref(method.__func__, gone)
+    owner, function = weakref.ref(method.__self__, on_gone), weakref.ref(method.__func__, on_gone)
     kind = type(method)
 
-    def get() -> Any:
+    def resolve_method() -> Any:
         found, code = owner(), function()
         return None if found is None or code is None else kind(code, found)
 
-    return get
+    return resolve_method
 
 
 def add_watcher(
@@ -442,12 +442,12 @@ def add_watcher(
     hook = Hook(None, about, None if weak else callback)
     made = _Watcher(_make_reference(callback, hook, weak=weak), flag_of)
 
-    def add() -> int:
+    def add_watcher_hook() -> int:
         if made.is_gone():
             raise ReferenceError
-        return _add_hook(made.answer, lib.pd_watcher_add, handle, _WATCH)
+        return _add_hook(made.notify_callback, lib.pd_watcher_add, handle, _WATCH)
 
-    hook._register(add)
+    hook._register(add_watcher_hook)
     return hook
 
 
@@ -471,7 +471,7 @@ def is_within_our_call(*, native: bool) -> bool:
     return name == "paddle_flags" or name.startswith("paddle_flags.") or is_assigning()
 
 
-CALLED = {_Validator.answer.__code__, _Watcher.answer.__code__}
+CALLED = {_Validator.validate_entries.__code__, _Watcher.notify_callback.__code__}
 """The code that C calls for hooks."""
 
 

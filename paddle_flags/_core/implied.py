@@ -41,7 +41,7 @@ def _source_of_cause(flag: Flag[Any]) -> str:
     return _causes.get(place, unknown)
 
 
-def _is_explicit(flag: Flag[Any], cause: str) -> bool:
+def _has_stronger_source(flag: Flag[Any], cause: str) -> bool:
     """Return whether the flag keeps its own value, although a flag from `cause` implies another."""
     source = next(entry.source for entry in flag.history if entry.source != "override")
     if source == "default" or _RANKS[source] == _RANKS[cause] == _RANKS["run time"]:
@@ -63,7 +63,7 @@ class _ImpliedOverride(override):
         return [
             (flag, value)
             for flag, value in super()._resolve_assignments()
-            if not isinstance(flag, Flag) or not _is_explicit(flag, self._cause)
+            if not isinstance(flag, Flag) or not _has_stronger_source(flag, self._cause)
         ]
 
 
@@ -81,7 +81,7 @@ class _Implied:
         """Begin or end the override, even if other threads set the flag meanwhile."""
         while True:
             old = self._override
-            if self._is_due(flag) == (old is not None):
+            if self._has_implying_value(flag) == (old is not None):
                 return
             if old is not None:
                 if self._swap_override(old, None):
@@ -108,7 +108,7 @@ class _Implied:
         if old is not None and self._swap_override(old, None):
             old.__exit__(None, None, None)
 
-    def _is_due(self, flag: Flag[Any]) -> bool:
+    def _has_implying_value(self, flag: Flag[Any]) -> bool:
         return bool(flag.defined and flag.value == self.value)
 
     def _swap_override(self, old: override | None, new: override | None) -> bool:

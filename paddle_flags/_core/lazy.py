@@ -28,7 +28,7 @@ def _placeholder_import(name: str, *_: object) -> _Module:
     return _Module(name)
 
 
-def find_names(listing: str, path: Iterable[str]) -> dict[str, tuple[str, str]]:
+def collect_import_names(listing: str, path: Iterable[str]) -> dict[str, tuple[str, str]]:
     """Return the names that a module of import statements has, each with its module and name."""
     # importlib.util.find_spec() does the same, but its module needs more time than all of ours.
     finds = (getattr(finder, "find_spec", None) for finder in sys.meta_path)

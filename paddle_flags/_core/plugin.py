@@ -185,12 +185,12 @@ def load_with_remedy(path: str | os.PathLike[str], namespace: str, remedy: str) 
         raise_deferred(plugin)
         return plugin
     if plugin is None:
-        refusal = errors.gather(err)
+        refusal = errors.to_exception(err)
         _add_searched_folder(refusal, file)
         if not namespace:
             _suggest_namespace(refusal, os.fspath(path), remedy)
         raise refusal
-    refused = errors.gather(err, PluginValueError)
+    refused = errors.to_exception(err, PluginValueError)
     assert isinstance(refused, PluginValueError)  # for the type checkers
     refused.plugin = plugin
     raise refused

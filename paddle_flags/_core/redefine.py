@@ -67,18 +67,18 @@ def redefine(
     pointer: Any,
     handle: Any,
     frame: FrameType,
-    take: Callable[[Flag[Any]], None],
+    attach_type: Callable[[Flag[Any]], None],
     *,
-    asked: bool,
+    replace_requested: bool,
 ) -> Flag[Any] | None:
     """Let the `pd_flag_def *` take the place of the definition that its name has.
 
-    Sets the `pd_flag **`, and calls `take` with the flag once it has the definition. Return
+    Sets the `pd_flag **`, and calls `attach_type` with the flag once it has the definition. Return
     None if nobody asked for that and the code of `frame` isn't that of the flag.
     """
     old = _find_defined(pointer)
     again = old is not None and _is_code_rerun(old, frame)
-    if (not asked and not again) or is_shared_with_library(pointer):
+    if (not replace_requested and not again) or is_shared_with_library(pointer):
         return None
     # The code of the module adds its hooks again; those of other modules stay.
     hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
@@ -101,7 +101,7 @@ def redefine(
         _forget_dependents(flag, hooks)
         # Its validators are added only after this.
         retained_values.note_retained_value(flag)
-        take(flag)
+        attach_type(flag)
     saved_definitions.notify_removed(flag)
     check_status(status, err)
     raise_deferred(flag)

@@ -216,11 +216,11 @@ def _get_attribute(name: str) -> Any:
     if name.startswith("__"):  # asked for by copy, inspect and others
         raise AttributeError(name)
     if name == "copy":
-        _refuse_patch_dict(frame_above(1))
+        _check_not_patch_dict(frame_above(1))
     return find(name).value
 
 
-def _refuse_patch_dict(caller: FrameType) -> None:
+def _check_not_patch_dict(caller: FrameType) -> None:
     """Raise FlagTypeError if `unittest.mock.patch.dict` asks, before it changes anything.
 
     At its end it deletes all items, and flags can't be deleted.

@@ -42,16 +42,16 @@ def may_be_unchecked(flag: Flag[Any]) -> bool:
     return bool(_unchecked) and normalize_name(flag.name) in _unchecked
 
 
-def check_retained_values(flags: Iterable[Flag[Any]]) -> None:
+def check_or_reset_retained(flags: Iterable[Flag[Any]]) -> None:
     """Ask the validators of the flags; a value that they reject is dropped, and raises."""
     if not _flags:
         return
     for flag in flags:
         if flag._address in _flags and flag.defined and not flag.frozen:
-            _check_retained_value(flag)
+            _check_or_reset_entry(flag)
 
 
-def _check_retained_value(flag: Flag[Any]) -> None:
+def _check_or_reset_entry(flag: Flag[Any]) -> None:
     """Set the flag to the value that it has, from where it has it."""
     entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
     err = new_error()

@@ -119,9 +119,9 @@ class SavedDefinition:
 
     def is_definition_of(self, flag: Flag[Any]) -> bool:
         """Return whether the flag has this definition; its code may have run again."""
-        return flag.defined and SavedDefinition(flag).facts() == self.facts()
+        return flag.defined and SavedDefinition(flag).field_values() == self.field_values()
 
-    def facts(self) -> list[Any]:
+    def field_values(self) -> list[Any]:
         """Return all that the definition says."""
         kind = kind_of(self._definition)
         found = [getattr(self._definition, field) for field in sorted(_FIELDS)]

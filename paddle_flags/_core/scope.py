@@ -78,17 +78,17 @@ def decorate_with_scope(scope: AbstractContextManager[Any], function: Any, what:
 
     @hides_internal_frames
     @functools.wraps(function)
-    def plain(*args: Any, **named: Any) -> Any:
+    def call_function(*args: Any, **named: Any) -> Any:
         with scope:
             return function(*args, **named)
 
     @functools.wraps(function)
-    def generator(*args: Any, **named: Any) -> Any:
+    def run_generator(*args: Any, **named: Any) -> Any:
         with scope:
             return (yield from function(*args, **named))
 
     @functools.wraps(function)
-    async def coroutine(*args: Any, **named: Any) -> Any:
+    async def await_coroutine(*args: Any, **named: Any) -> Any:
         with scope:
             return await function(*args, **named)
 
@@ -97,5 +97,5 @@ def decorate_with_scope(scope: AbstractContextManager[Any], function: Any, what:
             f"{what} cannot decorate an asynchronous generator: use 'with {what}(...)' inside it"
         )
     if inspect.iscoroutinefunction(function):
-        return coroutine
-    return generator if inspect.isgeneratorfunction(function) else plain
+        return await_coroutine
+    return run_generator if inspect.isgeneratorfunction(function) else call_function

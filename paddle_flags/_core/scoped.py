@@ -56,7 +56,7 @@ def _caller_of(frame: FrameType) -> FrameType:
     return frame
 
 
-def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
+def _check_not_in_task(frame: FrameType, what: str, instead: str) -> None:
     """Raise an error in code that may be suspended while the scope is open."""
     code = _caller_of(first_user_frame(frame)).f_code
     if code.co_flags & _SUSPENDS:
@@ -66,7 +66,7 @@ def _refuse_tasks(frame: FrameType, what: str, instead: str) -> None:
         )
 
 
-def _refuse_greenlets(what: str) -> None:
+def _check_no_greenlets(what: str) -> None:
     """Raise an error where a greenlet may switch to another one while a scope is open."""
     greenlet = sys.modules["greenlet"]
     if greenlet.getcurrent().parent or "gevent" in sys.modules:
@@ -78,7 +78,7 @@ def _refuse_greenlets(what: str) -> None:
 
 def _attach(context: Any) -> int:
     if "greenlet" in sys.modules:
-        _refuse_greenlets("ScopeContext")
+        _check_no_greenlets("ScopeContext")
     return attach_scopes(context)
 
 
@@ -117,12 +117,12 @@ class scoped:
     def __enter__(self) -> None:
         frame = frame_above(1)
         if _may_suspend(frame) and not follow_contexts():
-            _refuse_tasks(frame, "scoped", "the decorator @scoped(...)")
+            _check_not_in_task(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
         if "greenlet" in sys.modules:
-            _refuse_greenlets("scoped")
+            _check_no_greenlets("scoped")
         follow_contexts()
         number = open_scope(resolve_assignments(self._values), self._where)
         self._open.append((number, scopes_opened()))
@@ -160,7 +160,7 @@ class scoped:
     def _make_context(self) -> Any:
         """Return the context of this thread with the values."""
         if "greenlet" in sys.modules:
-            _refuse_greenlets("scoped")
+            _check_no_greenlets("scoped")
         outer = switch_scopes(capture_scopes())
         try:
             open_scope(resolve_assignments(self._values), self._where)
@@ -214,7 +214,7 @@ class ScopeContext:
         return wrap_in_context(self._new_reference, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
-        _refuse_tasks(frame_above(1), "ScopeContext", "await context.run_async(...)")
+        _check_not_in_task(frame_above(1), "ScopeContext", "await context.run_async(...)")
         self._attached.append((get_ident(), _attach(self._context)))
 
     def __exit__(

@@ -373,7 +373,7 @@ class ErrorList:
         count = lib.pd_error_list_count(self.pointer)
         return [to_exception(lib.pd_error_list_at(self.pointer, i)) for i in range(count)]
 
-    def gather(
+    def to_exception(
         self,
         err: Any,
         kind: type[errors.FlagError] | None = None,

@@ -119,11 +119,11 @@ class Closing:
         self._steps.end()
 
 
-def _wrap_async_generator(begin: Callable[[], Any], function: Any) -> Any:
+def _wrap_async_generator(make_context: Callable[[], Any], function: Any) -> Any:
     """Return an asynchronous generator that runs that of `function` in a context."""
 
-    async def asynchronous(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
-        with Closing(begin) as steps:
+    async def run_async_generator(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
+        with Closing(make_context) as steps:
             made = function(*args, **named)
             do, argument = made.asend, None
             while True:
@@ -139,35 +139,37 @@ def _wrap_async_generator(begin: Callable[[], Any], function: Any) -> Any:
                 except BaseException as error:  # it is handed on
                     do, argument = made.athrow, error
 
-    return asynchronous
+    return run_async_generator
 
 
-def wrap_in_context(begin: Callable[[], Any], enter: Callable[[], Any], function: Any) -> Any:
+def wrap_in_context(
+    make_context: Callable[[], Any], make_call_scope: Callable[[], Any], function: Any
+) -> Any:
     """Return a function of the same kind as `function` that runs it in a context.
 
-    `enter` returns a context manager for the whole call of a plain function; `begin` returns the
-    context for the steps of the other kinds.
+    `make_call_scope` returns a context manager for the whole call of a plain function;
+    `make_context` returns the context for the steps of the other kinds.
     """
     import functools
     import inspect
 
-    def plain(*args: Any, **named: Any) -> Any:
-        with enter():
+    def call_function(*args: Any, **named: Any) -> Any:
+        with make_call_scope():
             return function(*args, **named)
 
-    def generator(*args: Any, **named: Any) -> Any:
-        with Closing(begin) as steps:
+    def run_generator(*args: Any, **named: Any) -> Any:
+        with Closing(make_context) as steps:
             return (yield from steps.drive(function(*args, **named)))
 
-    async def coroutine(*args: Any, **named: Any) -> Any:
-        with Closing(begin) as steps:
+    async def await_coroutine(*args: Any, **named: Any) -> Any:
+        with Closing(make_context) as steps:
             return await Driven(steps, function(*args, **named))
 
-    made: Any = hides_internal_frames(functools.wraps(function)(plain))
+    made: Any = hides_internal_frames(functools.wraps(function)(call_function))
     if inspect.isasyncgenfunction(function):
-        made = functools.wraps(function)(_wrap_async_generator(begin, function))
+        made = functools.wraps(function)(_wrap_async_generator(make_context, function))
     elif inspect.iscoroutinefunction(function):
-        made = functools.wraps(function)(coroutine)
+        made = functools.wraps(function)(await_coroutine)
     elif inspect.isgeneratorfunction(function):
-        made = functools.wraps(function)(generator)
+        made = functools.wraps(function)(run_generator)
     return made

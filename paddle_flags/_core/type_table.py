@@ -78,7 +78,7 @@ def meaning_of(hint: Any, *, case_sensitive: bool = True) -> Meaning:
     if _is_one_of(origin or hint, _DICTS):
         key, value = arguments or (str, str)
         if _is_container(value):
-            return _meaning_of_type(nested_type(_maker_of(hint), '{"a": [1]}'))
+            return _meaning_of_type(nested_type(_json_maker_of(hint), '{"a": [1]}'))
         return _meaning_of_type(
             dict_type(scalar_type(key), scalar_type(value, case_sensitive=case_sensitive))
         )
@@ -116,17 +116,17 @@ def _is_container(hint: Any) -> bool:
     return _is_one_of(get_origin(_without_new_type(hint)) or hint, (*_LISTS, *_DICTS, *_SETS))
 
 
-def _maker_of(hint: Any) -> Any:
+def _json_maker_of(hint: Any) -> Any:
     """Return what makes values of a hint of what JSON has."""
     hint = _without_new_type(hint)
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     is_fixed = origin is tuple and arguments and arguments[1:] != (...,)
     if _is_one_of(origin, _LISTS) and not is_fixed:
-        return list_maker(_maker_of(arguments[0] if arguments else str))
+        return list_maker(_json_maker_of(arguments[0] if arguments else str))
     if _is_one_of(origin, _DICTS):
         key, value = arguments or (str, str)
         if key is str:
-            return dict_maker(_maker_of(value))
+            return dict_maker(_json_maker_of(value))
     if _is_one_of(hint, (bool, int, float, str)):
         return scalar_maker(_SCALARS[hint])
     name = getattr(hint, "__name__", None) or quote_value(hint)
@@ -216,7 +216,7 @@ def _list_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool
     if get_origin(hint) is tuple and arguments[1:] != (...,):
         return _meaning_of_type(tuple_type(tuple(map(scalar_type, arguments))))
     if _is_container(item):
-        return _meaning_of_type(nested_type(_maker_of(hint), "[[1, 2], [3]]"))
+        return _meaning_of_type(nested_type(_json_maker_of(hint), "[[1, 2], [3]]"))
     return meaning_of_list(item, case_sensitive=case_sensitive)
 
 

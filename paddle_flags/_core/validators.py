@@ -60,11 +60,11 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     known = _find_flags(flags)
 
     @hides_internal_frames
-    def add(function: F) -> F:
+    def add_decorated(function: F) -> F:
         add_validator(known, function, message)
         return function
 
-    return add
+    return add_decorated
 
 
 _LEAST = {"at_most_one": 2, "exactly_one": 2, "at_least_one": 1, "all_or_none": 2, "all": 1}
@@ -89,13 +89,13 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
     members = _find_flags(flags, _LEAST[rule])
     kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 
-    def add() -> int:
+    def add_group_hook() -> int:
         number = ffi.new("pd_hook *")
         err = new_error()
         check_status(lib.pd_group_add(kind, handle_array(members), len(members), number, err), err)
         return int(number[0])
 
-    return Hook(add, addresses(members))
+    return Hook(add_group_hook, addresses(members))
 
 
 @hides_internal_frames

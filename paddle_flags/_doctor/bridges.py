@@ -70,11 +70,11 @@ def bridged_flags() -> Bridged:
     cells: dict[int, str] = {}
     files: dict[str, set[str]] = {}
 
-    def add(flag: Flag[Any]) -> None:
+    def add_flag_cells(flag: Flag[Any]) -> None:
         files.setdefault(os.path.realpath(flag.module), set()).add(flag.name)
         cells.update(dict.fromkeys(cell_addresses(flag), flag.name))
 
-    for_each(FLAGS.values(), add)
+    for_each(FLAGS.values(), add_flag_cells)
     return Bridged(cells, files)
 
 
@@ -104,7 +104,7 @@ def _report_library(origin: str, placed: Sequence[LoadedVariable], bridged: Brid
             joined.add(name)
         elif is_built_in(each.variable) or any(is_named(out, theirs) for out in known.left_out):
             continue
-        elif not bridge_of(each.binary, origin).startswith("pf."):
+        elif not bridge_instruction(each.binary, origin).startswith("pf."):
             hidden.setdefault(each.binary.path, []).append(theirs)
         else:
             left.add(theirs)
@@ -143,7 +143,7 @@ def _report_absl_py() -> Report:
     return _make_report("absl-py", "absl-py", known, known.names, left)
 
 
-def bridge_of(binary: Binary, library: str) -> str:
+def bridge_instruction(binary: Binary, library: str) -> str:
     """Return the call or header that makes flags of a library in a file flags here, or ""."""
     if binary.format != "ELF" or library not in BRIDGES:
         return ""

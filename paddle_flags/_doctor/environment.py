@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-def variable_of(name: str) -> str:
+def variable_suffix_of(name: str) -> str:
     """Return the name of a flag as a variable has it, behind the prefix."""
     return name.replace("-", "_").replace(".", "_")
 
@@ -25,10 +25,10 @@ def unknown_variables(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, 
 
     A variable names a flag in the flag's own letters, or in ASCII capitals throughout.
     """
-    flags = {variable_of(name) for name in names}
+    flags = {variable_suffix_of(name) for name in names}
     pending = [to_text(info.name) for info in iter_pending()]
     capitals = {name.upper() for name in flags}
-    built_in = {variable_of(name) for name in (*BUILT_IN, *pending)}
+    built_in = {variable_suffix_of(name) for name in (*BUILT_IN, *pending)}
     known = flags | capitals | built_in | {name.upper() for name in built_in}
     for variable in sorted(os.environ):
         name = variable[len(prefix) :]

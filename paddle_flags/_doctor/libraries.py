@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddle_flags._doctor.bridges import bridge_of
+from paddle_flags._doctor.bridges import bridge_instruction
 from paddle_flags._doctor.markers import LIBRARIES
 from paddle_flags._doctor.read import read_binary
 from paddle_flags.errors import FlagError
@@ -62,7 +62,7 @@ def other_libraries(binaries: Sequence[Binary]) -> list[Report]:
             "path": binary.path,
             "has": binary.others[library],
             "flags": sorted(each.name for each in binary.variables if each.origin == library),
-            "bridge": bridge_of(binary, library),
+            "bridge": bridge_instruction(binary, library),
         }
         for library in LIBRARIES
         for binary in binaries

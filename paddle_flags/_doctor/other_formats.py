@@ -19,7 +19,7 @@ def binary_from_pe(path: str, parsed: Any) -> Binary:
 
     It doesn't say where the list of definitions ends, so their number is unknown.
     """
-    types = _note_types(parsed, ".pdflags")
+    types = _read_note_types(parsed, ".pdflags")
     names = [str(symbol.name) for symbol in parsed.symbols]
     return _make_binary(
         path, "PE", types, None, map(str, parsed.libraries), _find_other_libraries(types, names, ())
@@ -28,7 +28,7 @@ def binary_from_pe(path: str, parsed: Any) -> Binary:
 
 def binary_from_macho(path: str, parsed: Any) -> Binary:
     """Return what a Mach-O file that LIEF has parsed has to do with flags."""
-    types = _note_types(parsed, "__pd_flags")
+    types = _read_note_types(parsed, "__pd_flags")
     content = _section_content(parsed, "__pd_flag_defs")
     # The header puts null pointers between those to definitions.
     count = sum(any(content[at : at + 8]) for at in range(0, len(content), 8))
@@ -53,7 +53,7 @@ def _section_content(parsed: Any, name: str) -> bytes:
     return b"".join(bytes(each.content) for each in named)
 
 
-def _note_types(parsed: Any, section: str) -> set[int]:
+def _read_note_types(parsed: Any, section: str) -> set[int]:
     """Read notes as docs/reference/abi.md has them: eight letters and a number, 8 bytes aligned."""
     content = _section_content(parsed, section)
     return {

@@ -72,7 +72,7 @@ def _module_path(handle: Any) -> str:
 def cells_of(flag: Flag[Any]) -> list[Report]:
     """Return the variables of a flag, one of each module that has some."""
 
-    def get(index: int, info: Any, err: Any) -> int:
+    def get_cell_info(index: int, info: Any, err: Any) -> int:
         return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
 
     return [
@@ -81,18 +81,19 @@ def cells_of(flag: Flag[Any]) -> list[Report]:
             "kind": "import" if info.kind == lib.PD_KIND_IMPORT else "definition",
             "in_step": bool(info.in_step),
         }
-        for info in _iterate_infos(get, "pd_cell_info")
+        for info in _iterate_infos(get_cell_info, "pd_cell_info")
     ]
 
 
 def cell_addresses(flag: Flag[Any]) -> set[int]:
     """Return the addresses of a flag's variables."""
 
-    def get(index: int, info: Any, err: Any) -> int:
+    def get_cell_info(index: int, info: Any, err: Any) -> int:
         return int(lib.pd_flag_get_cell(flag.handle, index, info, err))
 
     return {
-        int(ffi.cast("uintptr_t", info.address)) for info in _iterate_infos(get, "pd_cell_info")
+        int(ffi.cast("uintptr_t", info.address))
+        for info in _iterate_infos(get_cell_info, "pd_cell_info")
     }
 
 

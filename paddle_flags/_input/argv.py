@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags import errors
 from paddle_flags._core.status import new_error, to_text
-from paddle_flags._input.options import HELP_KINDS, Call, ParseOptions, check_tokens
+from paddle_flags._input.options import HELP_KINDS, Call, ParseOptions, raise_token_error
 from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -37,12 +37,12 @@ def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWante
     err = new_error()
     rest = call.run(tokens, config, err)
     if rest is None:
-        check_tokens(tokens)
+        raise_token_error(tokens)
     if rest == lib.PD_HELP:
         pattern = to_text(call.help.pattern) if call.help.pattern else ""
         return HelpWanted(HELP_KINDS[call.help.kind], pattern)
     if not isinstance(rest, list):
-        raise call.found.gather(err, errors.FlagParseError)
+        raise call.found.to_exception(err, errors.FlagParseError)
     if files:
         from paddle_flags._input.config import remember_files
 

@@ -67,12 +67,12 @@ class ConfigFiles:
         *,
         allow_pending: bool,
         environment: EnvironmentOptions,
-        flag_in_file: Callable[[str], str | None] | None = None,
+        resolve_flag_in_file: Callable[[str], str | None] | None = None,
     ) -> None:
         self.program = program
         self.allow_pending = allow_pending
         self._environment = environment
-        self._flag_in_file = flag_in_file or str  # a subclass of str is text too
+        self._flag_in_file = resolve_flag_in_file or str  # a subclass of str is text too
         self._files = [*_parse_files(config), *map(_parse_path, named)]
 
     def read(self) -> Any:

@@ -8,7 +8,7 @@ from collections import ChainMap
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._input.reading import Place, Reading, Scalar
-from paddle_flags._input.unknown import flag_names, variable_of
+from paddle_flags._input.unknown import flag_names, variable_suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,8 +50,8 @@ def _add_variable(reading: Reading, name: str, value: str | None, at: Place) -> 
 def _names_by_variable(names: Iterable[str]) -> dict[str, str]:
     """Return the flag that each variable, without the prefix, is for."""
     every = list(names)
-    upper = {variable_of(name).upper(): name for name in every}
-    return {**upper, **{variable_of(name): name for name in every}}
+    upper = {variable_suffix_of(name).upper(): name for name in every}
+    return {**upper, **{variable_suffix_of(name): name for name in every}}
 
 
 def _place_of(original: Any) -> Place:

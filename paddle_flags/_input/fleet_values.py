@@ -96,7 +96,7 @@ def _call_with_values(function: Any, values: Iterable[FleetValue]) -> errors.Fla
         _add_value(config, value)
     found, err = ErrorList(), new_error()
     if function(config, True, found.pointer, err) != lib.PD_OK:
-        return found.gather(err)
+        return found.to_exception(err)
     raise_deferred()
     return None
 

@@ -35,15 +35,15 @@ def _skip(_: object) -> None:
 def _store_value(match: re.Match[str], tree: Tree, at: Place, reading: Reading) -> None:
     token = match[0]
     if match[2]:
-        tree.key(json.loads(match[1]), at)
+        tree.add_key(json.loads(match[1]), at)
     elif match[1]:
-        tree.value(Scalar("text", json.loads(token)), at)
+        tree.add_scalar(Scalar("text", json.loads(token)), at)
     elif token in ("{", "["):
         tree.begin_container(at, is_table=token == "{")
     elif token in ("}", "]"):
-        tree.end()
+        tree.end_container()
     elif token in _NO_NUMBERS:
         reading.stop(at, f'not JSON: {token}; expected a number, or "inf" or "nan" as text')
     else:
         whole = token.lstrip("-").isdigit()
-        tree.value(Scalar(_KINDS.get(token, "integer" if whole else "number"), token), at)
+        tree.add_scalar(Scalar(_KINDS.get(token, "integer" if whole else "number"), token), at)

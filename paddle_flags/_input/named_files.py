@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _HELP = "Read flags from these files, of which later ones win; ?FILE may be missing"
 
 
-def config_flag(options: ParseOptions) -> Flag[Any]:
+def find_or_define_config_flag(options: ParseOptions) -> Flag[Any]:
     """Return the flag that names files; define it if the program has not."""
-    return naming_flag("config_flag", options.config_flag or "", _HELP)
+    return find_or_define_naming_flag("config_flag", options.config_flag or "", _HELP)
 
 
-def naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
+def find_or_define_naming_flag(parameter: str, name: str, about: str) -> Flag[Any]:
     """Return the flag of a parameter of `parse` by which users name files or modules."""
     flag: Flag[Any] = (
         FLAGS[name] if name in FLAGS else define(name, (), about, items=str, multi=True)
@@ -59,12 +59,12 @@ def find_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
             "env_ignore_empty": options.env_ignore_empty,
             "env_files": options.env_files,
         },
-        flag_in_file=options.flag_in_file,
+        resolve_flag_in_file=options.resolve_flag_in_file,
     )
 
 
 def _preview_files(tokens: list[str], options: ParseOptions) -> list[str]:
-    return preview_names(config_flag(options), tokens, options)
+    return preview_names(find_or_define_config_flag(options), tokens, options)
 
 
 def preview_names(
@@ -81,7 +81,7 @@ def read_files(files: ConfigFiles | None, options: ParseOptions) -> Any:
     """Return a `pd_config *` with what the files have, and with the errors of the program."""
     config = files.read() if files else new_config()
     if options.config_flag is not None:
-        flag = config_flag(options)
+        flag = find_or_define_config_flag(options)
         found = preview_line([""], ParseOptions(), flag=flag, config=config)
         if found.text is not None:
             why = "a configuration file cannot name others"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_with_remedy, split_plugin
 from paddle_flags._core.status import quote_value
-from paddle_flags._input.named_files import find_files, naming_flag, preview_names
+from paddle_flags._input.named_files import find_files, find_or_define_naming_flag, preview_names
 from paddle_flags._native import ffi
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ _HELP = "Load these plugins first: libraries, NAMESPACE=FILE for one in a namesp
 _LIBRARIES = ("so", "dylib", "dll", "pyd")
 
 
-def plugin_flag(options: ParseOptions) -> Flag[Any]:
+def find_or_define_plugin_flag(options: ParseOptions) -> Flag[Any]:
     """Return the flag that names plugins; define it if the program has not."""
-    return naming_flag("plugin_flag", options.plugin_flag or "", _HELP)
+    return find_or_define_naming_flag("plugin_flag", options.plugin_flag or "", _HELP)
 
 
 def load_plugins(tokens: list[str], options: ParseOptions) -> None:
@@ -40,7 +40,7 @@ def load_plugins(tokens: list[str], options: ParseOptions) -> None:
         _load_plugin(plugin, 'plugins=["{namespace}={path}"]')
     if options.plugin_flag is None:
         return
-    flag = plugin_flag(options)
+    flag = find_or_define_plugin_flag(options)
     files = find_files(tokens, options)
     config = files.read() if files else ffi.NULL
     for name in preview_names(flag, tokens, options, config):

@@ -96,9 +96,11 @@ class ParseOptions:
         self.commands = 0  # how many arguments at the beginning are commands
         self.former: list[Any] = []  # handles of flags that the command line before gave
         self.problems: list[str] = []  # errors to report with those of the line
-        self.flag_in_file: Callable[[str], str | None] | None = None  # None: is of another command
+        self.resolve_flag_in_file: Callable[[str], str | None] | None = (
+            None  # None: is of another command
+        )
         # What usage, first and without of help_text are.
-        self.help_page: Callable[[], tuple[str, str, str]] | None = None
+        self.get_help_arguments: Callable[[], tuple[str, str, str]] | None = None
 
     def check(self) -> None:
         """Raise an error for invalid arguments of `parse`, whatever the command line is."""
@@ -129,7 +131,7 @@ class ParseOptions:
                 raise errors.FlagArgumentError(f"{name}: needs an env_prefix")
 
 
-def check_tokens(tokens: Sequence[object]) -> None:
+def raise_token_error(tokens: Sequence[object]) -> None:
     """Raise an error for a token that cannot be passed to C."""
     for token in tokens:
         if not isinstance(token, str):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import check_status, new_error, to_text
-from paddle_flags._input.options import Call, ParseOptions, check_tokens
+from paddle_flags._input.options import Call, ParseOptions, raise_token_error
 from paddle_flags._native import ffi
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def preview_line(
     err = new_error()
     status = Call(options, asked).run(tokens, config, err)
     if status is None:
-        check_tokens(tokens)
+        raise_token_error(tokens)
     if isinstance(status, int):
         check_status(status, err)
     text = to_text(asked.text) if asked.text else None

@@ -109,7 +109,7 @@ class Reading:
             self.add_repeated_key_error(keys, at, first)
         return first is at
 
-    def merge(self, other: Reading) -> None:
+    def copy_from(self, other: Reading) -> None:
         """Adopt what another reading of the same file has, which found no error."""
         self.values = other.values
         self.has_table = other.has_table

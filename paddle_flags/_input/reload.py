@@ -64,7 +64,7 @@ def reload() -> list[FlagChange]:
         found = ErrorList()
         err = new_error()
         if lib.pd_config_apply(config, files.allow_pending, found.pointer, err) != lib.PD_OK:
-            raise found.gather(err, errors.FlagParseError)
+            raise found.to_exception(err, errors.FlagParseError)
         changes = _find_changes(before)
         raise_deferred(changes)
         return changes

@@ -58,7 +58,7 @@ class Tree:
             self._reading.note_table(self._names)
         self._open.append(_Open(at, is_table=is_table, refused=refused))
 
-    def key(self, text: str, at: Place) -> None:
+    def add_key(self, text: str, at: Place) -> None:
         """Take a key of a table."""
         table = self._open[-1]
         self._names.append(text)
@@ -67,7 +67,7 @@ class Tree:
             self._reading.add_repeated_key_error(self._names, at, first)
         table.key = _Key(at, first is not at)
 
-    def value(self, value: Scalar, at: Place) -> None:
+    def add_scalar(self, value: Scalar, at: Place) -> None:
         """Take a plain value."""
         if not self._open:
             self._refuse_top(at)
@@ -77,7 +77,7 @@ class Tree:
         else:
             around.items.append(value)
 
-    def end(self) -> None:
+    def end_container(self) -> None:
         """Take the end of a table or list."""
         ended = self._open.pop()
         if not self._open:

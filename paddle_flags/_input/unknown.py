@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
 
 
-def variable_of(name: str) -> str:
+def variable_suffix_of(name: str) -> str:
     """Return the name of a flag as a variable has it, behind the prefix."""
     return name.replace("-", "_").replace(".", "_")
 

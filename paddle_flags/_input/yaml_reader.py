@@ -61,7 +61,7 @@ def read(text: str, reading: Reading, *, pure: bool = False) -> None:
         with suppress(Stop):
             _EventReader(ruamel.yaml, text, trial, pure=False).read()
         if not trial.problems:
-            reading.merge(trial)
+            reading.copy_from(trial)
             return
     _EventReader(ruamel.yaml, text, reading, pure=True).read()
 
@@ -99,7 +99,7 @@ class _EventReader:
             if self._tree.wants_key:
                 self._add_key(event)
             else:
-                self._tree.value(self._scalar(event), self._last)
+                self._tree.add_scalar(self._scalar(event), self._last)
         elif isinstance(event, events.DocumentStartEvent):
             self._begin_document(event)
         elif isinstance(event, events.AliasEvent):
@@ -112,7 +112,7 @@ class _EventReader:
                 self._refuse_tag()
             self._tree.begin_container(self._last, is_table=is_table)
         elif isinstance(event, events.CollectionEndEvent):
-            self._tree.end()
+            self._tree.end_container()
 
     def _stop(self, why: str) -> NoReturn:
         self._reading.stop(self._last, why)
@@ -127,7 +127,7 @@ class _EventReader:
     def _add_key(self, event: Any) -> None:
         if event.value == "<<" and event.implicit[0]:
             self._stop("merge keys (<<) are not supported, expected the values themselves")
-        self._tree.key(event.value, self._last)
+        self._tree.add_key(event.value, self._last)
 
     def _scalar(self, event: Any) -> Scalar:
         kind = self._scalar_kind(event)

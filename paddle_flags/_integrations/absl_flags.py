@@ -259,14 +259,14 @@ class Bridge(DefinitionListener):
         whole = {normalize_name(name) for each in names for name in each}
         return quote_items(tokens, whole, stop_at_argument=options.stop_at_argument)
 
-    def read(self, argv: Sequence[str], read: Any, *, known_only: bool) -> list[str]:
-        """Let absl read a command line; set all flags at its end, or none."""
+    def read(self, argv: Sequence[str], parse_by_absl: Any, *, known_only: bool) -> list[str]:
+        """Let absl parse a command line by its own function; set all flags at its end, or none."""
         if self.reading is not None:  # a validator reads another one
-            return read(argv, known_only)  # type: ignore[no-any-return]
+            return parse_by_absl(argv, known_only)  # type: ignore[no-any-return]
         self.sync_to_absl()
         self.reading = list(argv)
         try:
-            return read(argv, known_only)  # type: ignore[no-any-return]
+            return parse_by_absl(argv, known_only)  # type: ignore[no-any-return]
         finally:
             self.reading = None
             for link in self._given_links():
@@ -289,7 +289,7 @@ class Bridge(DefinitionListener):
             for text, place in zip(texts, self._places_in(tokens, link, len(texts))):
                 line.add(link.ours.name, text, place)
         with raises_absl_errors():
-            line.read(self.inputs)
+            line.set_given_flags(self.inputs)
         for link in given:
             if isinstance(link, TheirLink):
                 link.commit_given()
@@ -492,7 +492,7 @@ def is_bridged_and_parsed() -> bool:
     return hasattr(type(flags.FLAGS), "bridge") and bool(flags.FLAGS.is_parsed())
 
 
-def bridge_parsed() -> None:
+def bridge_as_parsed() -> None:
     """Bridge `flags.FLAGS`, whose flags have been parsed in the parent process."""
     bridge(None, Inputs(), lenient=True)
     if not flags.FLAGS.is_parsed():

@@ -166,7 +166,7 @@ class Link:
             with raises_absl_errors():
                 self._drop_if_restored(self.ours.value)
 
-    def repin(self, *, uses_default: bool) -> None:
+    def restore_pinned_value(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
@@ -451,7 +451,7 @@ class Bridged:
         if isinstance(self.link, OurLink):
             self.link.set_default(value)
             self.__dict__["default"] = self.link.to_theirs(self.link.ours.default)
-            self.link.repin(uses_default=was)
+            self.link.restore_pinned_value(uses_default=was)
             return
         self.__dict__["using_default_value"] = False  # the value follows from ours
         try:
@@ -459,7 +459,7 @@ class Bridged:
         finally:
             self.__dict__["using_default_value"] = was
         self.link.set_default()
-        self.link.repin(uses_default=was)
+        self.link.restore_pinned_value(uses_default=was)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """Return a flag of absl alone."""

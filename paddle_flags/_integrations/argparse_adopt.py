@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import FLAGS, add_group
 from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
 from paddle_flags._integrations.argparse_parser import (
-    bridge_of,
+    get_or_make_bridge,
     note_option_flag,
     sub_parsers_left_out,
 )
@@ -437,7 +437,7 @@ def adopt(
     replace: bool,
 ) -> dict[str, str]:
     """Define a flag for each option; return why others were left out."""
-    bridge = bridge_of(parser)
+    bridge = get_or_make_bridge(parser)
     bridge.inputs.update(inputs)
     categories = _categories_by_dest(parser)
     left_out: dict[str, str] = {}

@@ -93,7 +93,7 @@ class _OpenLine(Line):
         behind = [each for each in found if each is not None]
         self.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
 
-    def split_pending(self, rest: list[str]) -> list[str]:
+    def add_pending_tokens(self, rest: list[str]) -> list[str]:
         """Add the tokens that may be flags defined later; return the others."""
         end = rest.index("--") if "--" in rest else len(rest)
         others = []
@@ -127,7 +127,7 @@ class Bridge:
         self._replace_method("parse_known_intermixed_args", self.make_reader(intermixed))
         for name in ("parse_args", "parse_intermixed_args"):
             if getattr(type(parser), name) is getattr(argparse.ArgumentParser, name):
-                self._replace_method(name, self._whole_reader(getattr(parser, name)))
+                self._replace_method(name, self._make_whole_line_reader(getattr(parser, name)))
             else:
                 parser.__class__ = _class_with_bridge(type(parser), self)
         for name in ("format_help", "format_usage"):
@@ -139,7 +139,7 @@ class Bridge:
 
     # ---- flags as options ----
 
-    def add(self, only: Only, *, allow_pending: bool) -> None:
+    def add_flag_options(self, only: Only, *, allow_pending: bool) -> None:
         """Add options for flags; those that are defined later follow before the next reading."""
         self._allow_pending |= allow_pending
         wanted = check_patterns(only)
@@ -157,14 +157,14 @@ class Bridge:
         for heading, members in list_options(wanted).items():
             for option in members:
                 name = option.flag.name
-                if _is_option(name) or not self._is_new(option):
+                if _is_option(name) or not self._refresh_old_actions(option):
                     continue
                 if heading not in self._groups:
                     self._groups[heading] = self.parser.add_argument_group(heading)
                 self._add_option(self._groups[heading], option)
                 self._added[name] = option
 
-    def _is_new(self, option: Option) -> bool:
+    def _refresh_old_actions(self, option: Option) -> bool:
         """Return whether a flag needs options; those that it has follow its definition."""
         name = option.flag.name
         before = self._added.get(name)
@@ -240,7 +240,7 @@ class Bridge:
 
         return read
 
-    def _whole_reader(self, parse: Callable[..., Any]) -> Callable[..., Any]:
+    def _make_whole_line_reader(self, parse: Callable[..., Any]) -> Callable[..., Any]:
         def read(*args: Any, **named: Any) -> Any:
             with _lock:
                 self._whole = True
@@ -263,7 +263,7 @@ class Bridge:
             result, rest = self._parse_in_open_line(parse, tokens, namespace)
             self._add_option_flags(_open_line)
             if any(bridge._allow_pending for bridge in _open_line.bridges):
-                rest = _open_line.split_pending(rest)
+                rest = _open_line.add_pending_tokens(rest)
                 self._pending |= _open_line.names
             if rest and whole:  # which argparse refuses now
                 return result, rest
@@ -317,7 +317,7 @@ class Bridge:
             inputs.update(bridge.inputs)
         pending = any(bridge._allow_pending for bridge in line.bridges)
         try:
-            line.read(inputs, former=former, allow_pending=pending)
+            line.set_given_flags(inputs, former=former, allow_pending=pending)
             for each, overlay in line.option_flags:
                 each.fill_namespace(overlay, result)
         except (FlagParseError, argparse.ArgumentError) as error:
@@ -358,7 +358,7 @@ def _class_with_bridge(kind: Any, bridge: Bridge) -> Any:
     return type(kind.__name__, (kind, Below), {"__module__": kind.__module__})
 
 
-def bridge_of(parser: argparse.ArgumentParser) -> Bridge:
+def get_or_make_bridge(parser: argparse.ArgumentParser) -> Bridge:
     """Return the bridge of a parser, made at the first call."""
     if "-" not in parser.prefix_chars:
         message = f"parser: prefix_chars={parser.prefix_chars!r}: expected '-' among them"
@@ -381,13 +381,13 @@ def sub_parsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
     return dict(found.values())
 
 
-def add(
+def add_options_to_parser(
     parser: argparse.ArgumentParser, only: Only, inputs: Inputs, *, allow_pending: bool
 ) -> None:
     """Add options for flags to a parser."""
-    bridge = bridge_of(parser)
+    bridge = get_or_make_bridge(parser)
     bridge.inputs.update(inputs)
-    bridge.add(only, allow_pending=allow_pending)
+    bridge.add_flag_options(only, allow_pending=allow_pending)
 
 
 def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:

@@ -111,9 +111,9 @@ def add_options(
 
 def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool) -> Any:
     if isinstance(target, argparse.ArgumentParser):
-        from paddle_flags._integrations.argparse_parser import add
+        from paddle_flags._integrations.argparse_parser import add_options_to_parser
 
-        add(target, only, inputs, allow_pending=allow_pending)
+        add_options_to_parser(target, only, inputs, allow_pending=allow_pending)
         return target
     if allow_pending:
         message = "add_options: allow_pending: expected an ArgumentParser; click refuses options"
@@ -122,7 +122,7 @@ def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool
         from paddle_flags._integrations import click_command
 
         if click_command.is_command(target):
-            click_command.add(target, only, inputs)
+            click_command.add_options_to_command(target, only, inputs)
             return target
     if type(target).__module__.partition(".")[0] == "typer":
         raise _typer_error(target)
@@ -130,7 +130,7 @@ def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool
         raise _wrong_target_error(target, "an ArgumentParser, a click.Command or its function")
     with optional_import("add_options of a function", "click", "click"):
         from paddle_flags._integrations import click_command
-    return click_command.decorate(target, only, inputs)
+    return click_command.decorate_with_options(target, only, inputs)
 
 
 def _typer_error(parser: object) -> FlagTypeError | FlagUnsupportedError:

@@ -104,7 +104,7 @@ def is_command(value: object) -> bool:
     return isinstance(value, click.Command)
 
 
-def add(command: click.Command, only: Only, inputs: Inputs) -> None:
+def add_options_to_command(command: click.Command, only: Only, inputs: Inputs) -> None:
     """Add options for flags to a command, in place of those it has for them."""
     members = _list_options(only)
     renewed = {option.flag.name for option in members}
@@ -117,7 +117,9 @@ def add(command: click.Command, only: Only, inputs: Inputs) -> None:
     command.callback = _set_flags_before(callback or (lambda **_: None), inputs)
 
 
-def decorate(function: Callable[..., Any], only: Only, inputs: Inputs) -> Callable[..., Any]:
+def decorate_with_options(
+    function: Callable[..., Any], only: Only, inputs: Inputs
+) -> Callable[..., Any]:
     """Add options for flags to the function that click will make a command of."""
     wrapper = _set_flags_before(function, inputs)
     before = list(getattr(function, "__click_params__", []))
@@ -189,7 +191,7 @@ def _set_flags(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
         if _has_following_command(ctx):
             set_flag_texts(_flag_texts(values))
         else:
-            _read_line(values, inputs)
+            _set_flags_of_line(values, inputs)
     except FlagError as error:
         raise click.UsageError(str(error), ctx) from error
     finally:
@@ -218,7 +220,7 @@ def _has_following_command(ctx: click.Context) -> bool:
     return command is not None and any(isinstance(each, FlagOption) for each in command.params)
 
 
-def _read_line(values: _Values, inputs: Inputs) -> None:
+def _set_flags_of_line(values: _Values, inputs: Inputs) -> None:
     """Set what the whole command line gives, as `parse` does."""
     tokens = sys.argv[1:]
     line = Line(len(tokens))
@@ -228,7 +230,7 @@ def _read_line(values: _Values, inputs: Inputs) -> None:
         at = min((at for at in found if at is not None), default=None)
         line.add(name, text, at)
         start[name] = len(tokens) if at is None else at + 1
-    line.read(inputs)
+    line.set_given_flags(inputs)
 
 
 def _drop_given(values: _Values) -> None:

@@ -161,7 +161,7 @@ def _find_new_flags() -> bool:
 def _count_loads() -> int:
     """Return how many libraries were loaded until now; 0 where only absl-py can be bridged."""
     try:
-        count: int = _native_module().count_loads()
+        count: int = _native_module().count_library_loads()
     except FlagUnsupportedError:
         return 0
     return count
@@ -255,14 +255,14 @@ def _check_library(name: str) -> str:
 _NAMESPACE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z_][A-Za-z0-9_-]*)*")
 
 
-def _check_namespace(namespace: str, names: list[str]) -> None:
+def _check_namespace(namespace: str, libraries: list[str]) -> None:
     if namespace and not _NAMESPACE.fullmatch(namespace):
         message = f"bridge: namespace {quote_value(namespace)}: expected a name such as 'torch'"
         raise FlagNameError(message)
-    if namespace and len(names) != 1:
+    if namespace and len(libraries) != 1:
         message = "bridge: a namespace is for the flags of one library: expected one name with it"
         raise FlagArgumentError(message)
-    if namespace and names == [ABSL_PY]:
+    if namespace and libraries == [ABSL_PY]:
         message = "bridge: flags of absl-py have no namespace; expected another library, or none"
         raise FlagArgumentError(message)
 

@@ -70,7 +70,7 @@ class Line:
         else:
             self._tokens[at] = token
 
-    def read(
+    def set_given_flags(
         self, inputs: Inputs, *, former: Sequence[str] = (), allow_pending: bool = False
     ) -> None:
         """Set the flags; raise FlagParseError, and set none, if a value is refused.

@@ -51,11 +51,11 @@ def logging_flags(
     flag: Flag[tuple[str, ...]] = define(name, levels, help, items=str, category="logging")
     flag.validate(_check_levels)
     setter = _Setter()
-    flag.watch(setter.set)
+    flag.watch(setter.set_logger_levels)
     _made[name] = flag
     if handler:
         logging.basicConfig()
-    setter.set(flag)
+    setter.set_logger_levels(flag)
     return flag
 
 
@@ -100,7 +100,7 @@ class _Setter:
         self._lock = threading.Lock()
         self._before: dict[str, int] = {}
 
-    def set(self, flag: Flag[tuple[str, ...]]) -> None:
+    def set_logger_levels(self, flag: Flag[tuple[str, ...]]) -> None:
         """Set the levels that the flag has now."""
         with self._lock:
             levels = _parse_levels(flag.value)  # under the lock: the last change is applied last

@@ -81,11 +81,11 @@ def propagate() -> dict[str, str]:
 
 
 class _Carrier:
-    """Turns into a call of `_receive_values`, with the values of the moment, when it is pickled."""
+    """Pickled as a call of `_apply_parent_values`, with the values of that moment."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         given, _ = _collect_child_values(sensitive=True)
-        return _receive_values, (*given, _absl_is_parsed())
+        return _apply_parent_values, (*given, _absl_is_parsed())
 
 
 def _absl_is_parsed() -> bool:
@@ -94,14 +94,14 @@ def _absl_is_parsed() -> bool:
     return bool(bridges and bridges.is_bridged_and_parsed())
 
 
-def _receive_values(
+def _apply_parent_values(
     values: Values, defaults: list[str], fleet: Values, absl_is_parsed: bool
 ) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
     if absl_is_parsed:
         from paddle_flags._integrations import absl_flags
 
-        absl_flags.bridge_parsed()
+        absl_flags.bridge_as_parsed()
     _reset_flags(
         [*defaults, *fleet]
     )  # also what the environment gave, so that the fleet can end it
@@ -110,7 +110,7 @@ def _receive_values(
     return _Carrier()
 
 
-def receive_environment() -> None:
+def apply_parent_environment() -> None:
     """Set the values of the environment variable, at the first import in a child."""
     try:
         values = json.loads(os.environ[VARIABLE])

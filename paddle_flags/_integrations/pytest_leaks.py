@@ -42,7 +42,7 @@ class Watch:
     def undo(self) -> set[str]:
         """Undo everything; return the names of the flags that were defined since."""
         new = {name for flag in self._state.definitions() for name in (flag.name, *flag.aliases)}
-        self._scopes.end()
+        self._scopes.restore_scopes()
         self._state.restore()
         return new
 
@@ -54,18 +54,18 @@ class Watch:
         changed, redefined = self._changed_flags(), self._state.redefined()
         new = [flag for flag in self._state.new_definitions() if definitions]
         after = for_each(changed, _Seen)
-        lines = [f"{flag.name}: {_definition_of(flag)}" for flag in [*redefined, *new]]
-        self._scopes.end()
+        lines = [f"{flag.name}: {_describe_definition_change(flag)}" for flag in [*redefined, *new]]
+        self._scopes.restore_scopes()
         if changed or redefined:
             self._state.restore_flags(redefined)
         if new:
-            self._state.forget(new)
+            self._state.undefine_flags(new)
         before = {seen.name: seen for seen in for_each(changed, _Seen)}
         return lines + _differences(before, after)
 
     def _changed_flags(self) -> list[Flag[Any]]:
         changed = self._state.changes()
-        if self._scopes.are_left():
+        if self._scopes.has_changed_scopes():
             scoped = for_each(FLAGS.values(), lambda flag: [flag] * flag.scoped)
             changed += [flag for found in scoped for flag in found if flag not in changed]
         return changed
@@ -86,7 +86,7 @@ def _differences(before: dict[str, _Seen], after: Iterable[_Seen]) -> list[str]:
     ]
 
 
-def _definition_of(flag: Flag[Any]) -> str:
+def _describe_definition_change(flag: Flag[Any]) -> str:
     """Say what has become of the definition of a flag."""
     if not flag.defined:
         return "was undefined"

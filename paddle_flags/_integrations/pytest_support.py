@@ -126,7 +126,7 @@ class Guard:
         """Undo everything at the end."""
         self._isolated = True
 
-    def mark(self, markers: list[pytest.Mark]) -> None:
+    def set_marked_values(self, markers: list[pytest.Mark]) -> None:
         """Set the values of markers, the outermost first."""
         self.isolate()
         values: dict[str, object] = {}
@@ -151,11 +151,11 @@ class Guard:
         if not lines:
             return
         message = leak_message(self._item.nodeid, lines)
-        if self._strict or _is_error(FlagChangedWarning(message), _place_of(self._item)):
+        if self._strict or _issue_warning(FlagChangedWarning(message), _place_of(self._item)):
             pytest.fail(message, pytrace=False)
 
 
-def _is_error(warning: Warning, place: tuple[str, int]) -> bool:
+def _issue_warning(warning: Warning, place: tuple[str, int]) -> bool:
     """Issue a warning; return whether a filter has made it an error."""
     try:
         warnings.warn_explicit(warning, None, *place)
@@ -164,13 +164,13 @@ def _is_error(warning: Warning, place: tuple[str, int]) -> bool:
     return False
 
 
-def begin(request: pytest.FixtureRequest) -> Guard:
+def begin_test(request: pytest.FixtureRequest) -> Guard:
     """Begin a test."""
     guard = Guard(request.node, strict=bool(request.config.getoption("pf_strict")))
     request.addfinalizer(guard.end)
     markers = list(request.node.iter_markers("pf_flags"))
     if markers:
-        guard.mark(markers[::-1])
+        guard.set_marked_values(markers[::-1])
     return guard
 
 

@@ -42,14 +42,14 @@ def _wrong_type(value: object, what: str) -> WrongType:
 
 
 def _unfit_value(value: object, what: str) -> Unfit:
-    """As `_expected`, where other values of the class may fit."""
+    """As `_wrong_type`, where other values of the class may fit."""
     return Unfit(f"is {class_with_article(value)}, expected {what}")
 
 
 # ---- Numbers ----
 
 
-def _boolean(value: Any) -> bool:
+def _accept_bool(value: Any) -> bool:
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return bool(value)
     raise _wrong_type(value, "a bool")
@@ -100,7 +100,7 @@ def _make_real_accept(code: int) -> Accept:
     return accept
 
 
-def _character(value: Any) -> bytes:
+def _accept_character(value: Any) -> bytes:
     if isinstance(value, bytes) and len(value) == 1:
         return value
     raise _unfit_value(value, "bytes of length 1")
@@ -135,7 +135,7 @@ def _make_buffer_accept(code: int) -> Accept:
 
     def accept(value: Any) -> Any:
         if isinstance(value, ffi.CData):
-            return _pointer(value)
+            return _accept_pointer(value)
         try:
             view = memoryview(value)
         except TypeError:
@@ -156,7 +156,7 @@ def _make_buffer_accept(code: int) -> Accept:
 _take_bytes = _make_buffer_accept(codes.TEXT)
 
 
-def _text(value: Any) -> Any:
+def _accept_text(value: Any) -> Any:
     if isinstance(value, str):
         try:
             value = value.encode()
@@ -169,7 +169,7 @@ def _text(value: Any) -> Any:
     return ffi.new("char[]", value)
 
 
-def _pointer(value: Any) -> Any:
+def _accept_pointer(value: Any) -> Any:
     if isinstance(value, ffi.CData):
         kind = ffi.typeof(value).kind
         if kind in ("pointer", "array"):
@@ -184,11 +184,11 @@ def make_accept(code: int) -> Accept:
     if code in (codes.FLOAT, codes.DOUBLE):
         return _make_real_accept(code)
     if code % POINTER == codes.STRUCT:
-        return _pointer
+        return _accept_pointer
     return _OTHERS.get(code) or _make_buffer_accept(code)
 
 
-_OTHERS = {codes.BOOL: _boolean, codes.CHAR: _character, codes.TEXT: _text}
+_OTHERS = {codes.BOOL: _accept_bool, codes.CHAR: _accept_character, codes.TEXT: _accept_text}
 
 
 def is_decided_by_class(classes: tuple[type, ...]) -> bool:

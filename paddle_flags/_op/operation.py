@@ -170,9 +170,9 @@ class _Signature:
         result = function(*values)
         return self._returns(result) if self._returns else result
 
-    def fits_by_type(self, arguments: tuple[Any, ...], python: bool) -> bool:
+    def fits_by_type(self, arguments: tuple[Any, ...], is_python_impl: bool) -> bool:
         """Return whether arguments of these classes always fit, or cffi checks the rest."""
-        return (python or not self._returns) and all(
+        return (is_python_impl or not self._returns) and all(
             each is True if code == codes.OBJECT else type(value) in _KINDS.get(code, ())
             for code, value, each in zip(self._types, arguments, self._decided)
         )
@@ -298,17 +298,17 @@ class Op:
                 misses.append(why)
                 continue
             by_type = all(isinstance(miss, accept.WrongType) for miss in misses)
-            return self._run(each, arguments, converted, by_type=by_type)
+            return self._call_signature(each, arguments, converted, by_type=by_type)
         if not misses:
             self._raise_undefined()
         kinds = ", ".join(type(each).__name__ for each in arguments)
         lines = [
-            f"*{index}: {_text_with_place(each.handle)}: {why}"
+            f"*{index}: {_signature_with_place(each.handle)}: {why}"
             for index, (each, why) in enumerate(zip(signatures, misses))
         ]
         raise FlagTypeError(f"{self._name}(): no signature takes ({kinds}):\n" + "\n".join(lines))
 
-    def _run(
+    def _call_signature(
         self,
         signature: _Signature,
         arguments: tuple[Any, ...],
@@ -406,7 +406,7 @@ class Op:
             check_call(lib.pd_op_check_again(each.handle, err), err)
 
 
-def _text_with_place(handle: Any) -> str:
+def _signature_with_place(handle: Any) -> str:
     info = get_info("pd_op_info", lib.pd_op_get_info, handle)
     file = to_text(info.file).rpartition("/")[2]
     return to_text(info.signature) + (f" at {file}:{info.line}" if file else "")

@@ -125,10 +125,10 @@ def _identity_of(function: Callable[..., Any]) -> tuple[str, str, str]:
     return module or "", name or repr(function), _place_of(function)[0]
 
 
-def _usable_in_c(usable: Callable[[], object]) -> Any:
+def _make_usable_callback(usable: Callable[[], object]) -> Any:
     """Return a C function that asks the Python one."""
 
-    def ask() -> Any:
+    def call_usable() -> Any:
         try:
             why = usable()
         except BaseException as error:  # the reason is shown
@@ -141,7 +141,7 @@ def _usable_in_c(usable: Callable[[], object]) -> Any:
         _kept.append(ffi.new("char[]", text.replace("\0", " ").encode("utf-8", "replace")))
         return _kept[-1]
 
-    callback = ffi.callback("const char *(*)(void)", ask)
+    callback = ffi.callback("const char *(*)(void)", call_usable)
     _kept.append(callback)
     return callback
 
@@ -156,26 +156,26 @@ def _register(
     file, line = _place_of(function)
     kept: list[Any] = []
 
-    def text(what: str, value: str) -> Any:
+    def new_c_text(what: str, value: str) -> Any:
         kept.append(ffi.new("char[]", to_argument(what, value)))
         return kept[-1]
 
-    def optional(what: str, value: str) -> Any:
-        return text(what, value) if value else ffi.NULL
+    def new_c_text_or_null(what: str, value: str) -> Any:
+        return new_c_text(what, value) if value else ffi.NULL
 
     usable = about["usable"]
     of = ffi.new("pd_op_signature *")
-    of.name, of.text = text("operation", operation), text("signature", signature.text)
+    of.name, of.text = new_c_text("operation", operation), new_c_text("signature", signature.text)
     of.types = signature.codes + bytes(ffi.sizeof(of.types) - len(signature.codes))
     definition = ffi.new("pd_op_def *")
     definition.size = ffi.sizeof("pd_op_def")
-    definition.line, definition.file = line, text("file", file)
+    definition.line, definition.file = line, new_c_text("file", file)
     definition.kind = lib.PD_KIND_OP if name == "native" else lib.PD_KIND_IMPL
-    definition.name, definition.signature = text("name", name), of
+    definition.name, definition.signature = new_c_text("name", name), of
     definition.choice.rank = about["rank"]
-    definition.choice.usable = _usable_in_c(usable) if usable else ffi.NULL
-    definition.about.help = optional("help", about["help"])
-    definition.about.arrays = optional("arrays", about["arrays"])
+    definition.choice.usable = _make_usable_callback(usable) if usable else ffi.NULL
+    definition.about.help = new_c_text_or_null("help", about["help"])
+    definition.about.arrays = new_c_text_or_null("arrays", about["arrays"])
     err, out = new_error(), ffi.new("pd_impl *")
     status = call_holding_environment(lib.pd_impl_register, definition, out, err)
     if out[0] and status != lib.PD_OK:  # it is registered, and its flag has refused a value

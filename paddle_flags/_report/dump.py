@@ -11,7 +11,7 @@ from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import check_bool, quote_value, to_prefix, to_text
 from paddle_flags._input.argv import environment_prefix
-from paddle_flags._input.unknown import variable_of
+from paddle_flags._input.unknown import variable_suffix_of
 from paddle_flags._native import lib
 from paddle_flags._report.facts import escape_controls
 from paddle_flags._report.help import collect_output
@@ -77,7 +77,7 @@ def _to_environment(current: Iterable[_Current], prefix: str) -> dict[str, str]:
     texts = {flag.name: flag.text for flag in current}
     owners: dict[str, str] = {}
     for flag in all_flags():
-        variable = prefix + variable_of(flag.name)
+        variable = prefix + variable_suffix_of(flag.name)
         other = owners.setdefault(variable, flag.name)
         if other != flag.name and (other in texts or flag.name in texts):
             message = f"{other} and {flag.name} would both use the environment variable {variable}"
@@ -101,8 +101,8 @@ def _table_keys(name: str, names: set[str]) -> list[str]:
     return keys if all(keys) and len(keys) <= _DEEPEST and not tables & names else [name]
 
 
-def _to_tables(current: Iterable[_Current], plain: Callable[[_Current], Any]) -> Table:
-    values = {flag.name: plain(flag) for flag in current}
+def _to_tables(current: Iterable[_Current], to_table_value: Callable[[_Current], Any]) -> Table:
+    values = {flag.name: to_table_value(flag) for flag in current}
     names = set(values)
     tree: Table = {}
     for name, value in values.items():
@@ -139,24 +139,24 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
     import json
     from math import isfinite
 
-    def plain(flag: _Current) -> Any:
+    def to_json_value(flag: _Current) -> Any:
         return _plain_value(
             flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value)
         )
 
-    return json.dumps(_to_tables(current, plain), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_to_tables(current, to_json_value), indent=2, ensure_ascii=False) + "\n"
 
 
 def _to_toml(current: Iterable[_Current]) -> str:
     with optional_import("writing TOML", "tomli-w", "toml", FlagArgumentError):
         import tomli_w
 
-    def plain(flag: _Current) -> Any:
+    def to_toml_value(flag: _Current) -> Any:
         return _plain_value(
             flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST
         )
 
-    return tomli_w.dumps(_to_tables(current, plain))
+    return tomli_w.dumps(_to_tables(current, to_toml_value))
 
 
 def _left_out_comments(missing: dict[str, str]) -> str:

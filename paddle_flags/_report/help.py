@@ -61,19 +61,21 @@ def help_text(
         raise FlagArgumentError(f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}")
     kept: list[Any] = []  # what C points to
 
-    def text(name: str, value: str | None) -> Any:
+    def new_c_text(name: str, value: str | None) -> Any:
         kept.append(ffi.NULL if value is None else ffi.new("char[]", to_argument(name, value)))
         return kept[-1]
 
-    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text("pattern", pattern)))
+    wanted = ffi.new(
+        "pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], new_c_text("pattern", pattern))
+    )
     options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
     options.help = wanted
-    options.program = text("program", program)
+    options.program = new_c_text("program", program)
     line = _usage_text(program, kind, arguments=arguments, known_only=known_only)
-    options.usage = text("usage", line if usage is None else usage)
-    options.version = text("version", version)
-    options.first = text("first", first)
-    options.without = text("without", without)
+    options.usage = new_c_text("usage", line if usage is None else usage)
+    options.version = new_c_text("version", version)
+    options.first = new_c_text("first", first)
+    options.without = new_c_text("without", without)
     options.width = (
         _terminal_width() if width is None else min(max(_check_integer("width", width), 1), 10000)
     )

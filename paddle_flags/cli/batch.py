@@ -84,7 +84,7 @@ def raise_together(kind: Callable[[str], FlagError], problems: Sequence[str]) ->
 # ---- Names and values ----
 
 
-def matches(name: str, patterns: Collection[str]) -> bool:
+def is_selected(name: str, patterns: Collection[str]) -> bool:
     """Return whether a name is among the patterns; without any, each name is."""
     return not patterns or any(
         fnmatchcase(normalize_name(name), normalize_name(each)) for each in patterns
@@ -96,7 +96,7 @@ def is_pattern(text: str) -> bool:
     return any(sign in text for sign in "*?[")
 
 
-def shown_value(text: str | None) -> str:
+def display_text(text: str | None) -> str:
     """Return the text of a value."""
     return "none" if text is None else text or '""'
 

@@ -109,9 +109,9 @@ def commands(
         answer_shell_with(line.complete)
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
-    tokens = line.choose(tokens)
-    options.help_page = line.help_page
-    options.flag_in_file = line.flag_in_file
+    tokens = line.resolve_command(tokens)
+    options.get_help_arguments = line.get_help_arguments
+    options.resolve_flag_in_file = line.resolve_flag_in_file
     if exit and line.is_bare:
         _show_help(tokens, options)
         sys.exit(1 if exit == "gflags" else 2)
@@ -143,7 +143,7 @@ class _Line:
         self.is_unknown = False  # it names a command that there isn't
         self._imported: list[str] = []  # modules that gave flags to the command
 
-    def choose(self, tokens: list[str]) -> list[str]:
+    def resolve_command(self, tokens: list[str]) -> list[str]:
         """Find the command; return what is to be parsed, and add errors to the options."""
         self._program = tokens[0] if tokens else ""
         helps = False
@@ -169,11 +169,11 @@ class _Line:
                 return tokens[:at]  # what is behind it may belong to it
         self._options.commands = len(self.names)
         if helps:
-            return self._without_arguments(tokens)
+            return self._cut_at_argument(tokens)
         self._check_arguments(tokens)
         return tokens
 
-    def _without_arguments(self, tokens: list[str]) -> list[str]:
+    def _cut_at_argument(self, tokens: list[str]) -> list[str]:
         """Return the tokens up to an argument behind the names, which is an error."""
         at = preview_line(tokens, self._options, argument=len(self.names)).at
         if at < len(tokens):
@@ -212,7 +212,7 @@ class _Line:
 
     # ---- Files ----
 
-    def flag_in_file(self, name: str) -> str | None:
+    def resolve_flag_in_file(self, name: str) -> str | None:
         """Return the flag that a name in a file means; None: it is for another command."""
         table: Any = self._top
         parts = name.split(".")
@@ -249,7 +249,7 @@ class _Line:
         own = {*self._own_modules(), self._caller, "__main__"}
         return [each for each in modules_of(self._top) if each not in own]
 
-    def help_page(self) -> tuple[str, str, str]:
+    def get_help_arguments(self) -> tuple[str, str, str]:
         """Return usage, first and without of help_text for this command."""
         from paddle_flags._report.help import program_command
 
@@ -273,7 +273,7 @@ class _Line:
         """Return what a token can become; `tokens` are those before it, without the program."""
         from paddle_flags._completion import answer, flags
 
-        line = self.choose(["", *tokens])
+        line = self.resolve_command(["", *tokens])
         left_out = self._other_modules()
         if not self.command:
             names = [answer.Candidate(each, summary_of(self.table[each])) for each in self.table]

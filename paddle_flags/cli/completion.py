@@ -14,7 +14,7 @@ from paddle_flags._completion.answer import (
     offer_matches,
 )
 from paddle_flags._completion.flags import complete_flags, flag_candidates
-from paddle_flags._completion.script import SHELLS, completion_script, own_commands
+from paddle_flags._completion.script import SHELLS, completion_script, own_cli_commands
 from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
 from paddle_flags.cli.line import split_line
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _WITH_FILES = ("-p", "--plugin", "--config")  # options whose value is a path
 
 
-def add(main_parser: Parser) -> None:
+def add_to_parser(main_parser: Parser) -> None:
     """Add the command to a command line."""
     summary = "print a script for tab completion of flags"
     parser = main_parser.add_command(
@@ -44,7 +44,7 @@ def add(main_parser: Parser) -> None:
         "programs",
         nargs="*",
         metavar="PROGRAM",
-        default=own_commands(),
+        default=own_cli_commands(),
         help="a command that starts a program that calls parse(), such as train.py or"
         f" 'python train.py'; the default is {CONSOLE} itself",
     )
@@ -107,7 +107,7 @@ def _complete_value(option: str, kept: str, typed: str) -> Answer:
     return offer_candidates(kept, typed, values.get(option, ()))
 
 
-def complete_plain(parser: Parser, tokens: list[str], token: str) -> Answer:
+def complete_flagless_command(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind config, completion, gen or new, which have no flags."""
     if token.startswith("-"):
         return offer_matches(options_of(parser), token)

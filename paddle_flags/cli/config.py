@@ -31,7 +31,7 @@ _OPTIONS: dict[str, tuple[Callable[[], str], str]] = {
 }
 
 
-def add(main_parser: Parser) -> None:
+def add_to_parser(main_parser: Parser) -> None:
     """Add the command to a command line."""
     summary = "print paths and arguments for building plugins and hosts"
     parser = main_parser.add_command(

@@ -8,7 +8,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.batch import matches
+from paddle_flags.cli.batch import is_selected
 from paddle_flags.cli.flag_text import check_names, is_sensitive, value_of
 from paddle_flags.cli.safe_output import Report, Table
 from paddle_flags.cli.target import Target
@@ -66,7 +66,7 @@ def compare_targets(one: Target, options: argparse.Namespace) -> Report:
     documents = [_read_target(one), _read_target(other)]
     sides = [{flag["name"]: flag for flag in document["flags"]} for document in documents]
     check_names(patterns, [*sides[0].values(), *sides[1].values()])
-    names = [name for name in {**sides[0], **sides[1]} if matches(name, patterns)]
+    names = [name for name in {**sides[0], **sides[1]} if is_selected(name, patterns)]
     pairs = {name: (sides[0].get(name), sides[1].get(name)) for name in names}
     sensitive = [
         name

@@ -12,7 +12,7 @@ from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_state
 from paddle_flags._report.facts import plain_text
-from paddle_flags.cli.batch import is_pattern, raise_together, shown_value
+from paddle_flags.cli.batch import display_text, is_pattern, raise_together
 from paddle_flags.cli.safe_output import Table, shorten
 from paddle_flags.live._errors import LiveError
 
@@ -37,10 +37,10 @@ def is_changed(flag: Document) -> bool:
 
 def check_names(patterns: Iterable[str], flags: Iterable[Document]) -> None:
     """Raise LiveError for names that no flag has; a pattern may match none."""
-    raise_together(LiveError, unknown_names(patterns, flags))
+    raise_together(LiveError, describe_unknown_names(patterns, flags))
 
 
-def unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[str]:
+def describe_unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[str]:
     """Return what is wrong with each name that no flag has."""
     known = {normalize_name(name) for flag in flags for name in names_of(flag)}
     missing = [
@@ -72,7 +72,7 @@ def value_of(flag: Document, *, wide: bool = False) -> str:
     return text if wide else shorten(text)
 
 
-def units_of(client: Client) -> dict[str, str]:
+def fetch_units(client: Client) -> dict[str, str]:
     """Return the units of flags by name, without which quantities are plain numbers."""
     try:
         return {flag["name"]: flag["unit"] for flag in client.flags()["flags"] if "unit" in flag}
@@ -80,19 +80,21 @@ def units_of(client: Client) -> dict[str, str]:
         return {}
 
 
-def _text_of(text: str | None, unit: str | None) -> str:
+def _format_with_unit(text: str | None, unit: str | None) -> str:
     """Return the text of a value for people: with a unit, as a list of flags has it."""
     if text is not None and unit is not None:
         for kind in (int, float):
             with suppress(ValueError):
                 return plain_text(kind(text), unit)
-    return shown_value(text)
+    return display_text(text)
 
 
 def change_text(change: Document, units: Mapping[str, str]) -> str:
     """Return "6 -> 9" for what has an old and a new value."""
     unit = units.get(change["name"])
-    old, new = (_text_of(change[key], unit) if key in change else "" for key in ("old", "new"))
+    old, new = (
+        _format_with_unit(change[key], unit) if key in change else "" for key in ("old", "new")
+    )
     if old and new:
         return f"{old} -> {new}"
     return new or (f"was {old}" if old else REDACTED)
@@ -125,7 +127,7 @@ def time_text(text: str | None) -> str:
         return text or ""
 
 
-def end_text(flag: Document) -> str:
+def describe_end(flag: Document) -> str:
     """Return when a temporary value ends, and which one follows; "" for other values."""
     temporary = flag.get("temporary", {})
     if "left" not in temporary:
@@ -133,7 +135,7 @@ def end_text(flag: Document) -> str:
     below = temporary.get("below")
     whole = max(0, round(temporary["left"]))
     left = plain_text(whole, "seconds") if whole else "0s"
-    return left + ("" if below is None else f", then {_text_of(below, flag.get('unit'))}")
+    return left + ("" if below is None else f", then {_format_with_unit(below, flag.get('unit'))}")
 
 
 # ---- Lists ----
@@ -148,16 +150,16 @@ def flags_table(flags: Iterable[Document], program: str) -> Table:
             value_of(flag),
             flag["source"],
             os.path.basename(flag.get("module", "")),
-            end_text(flag),
+            describe_end(flag),
         )
-        for flag in _sort_by_module(flags, program)
+        for flag in _sort_for_table(flags, program)
     ]
     titles = ("flag", "type", "value", "source", "module", "left")
     has_left = any(row[-1] for row in rows)
     return Table(titles, rows) if has_left else Table(titles[:-1], [row[:-1] for row in rows])
 
 
-def _sort_by_module(flags: Iterable[Document], program: str) -> list[Document]:
+def _sort_for_table(flags: Iterable[Document], program: str) -> list[Document]:
     """Order flags by module and category, as help does."""
     places: dict[tuple[str, str], int] = {}
     modules: dict[str, int] = {}
@@ -256,7 +258,7 @@ def _flag_facts(flag: Document) -> dict[str, str]:
         "deprecated": flag.get("deprecated", ""),
         "retired": flag.get("retired", ""),
         "settable": "yes" if flag["settable"] else f"no: {flag.get('refusal', '')}",
-        "temporary": end_text(flag),
+        "temporary": describe_end(flag),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import suggest_name
 from paddle_flags.cli import fleet_text
-from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
+from paddle_flags.cli.batch import batch_of, display_text, is_selected, raise_together
 from paddle_flags.cli.safe_output import Raw, Report, shorten
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
@@ -66,7 +66,7 @@ class FleetTarget(Target):
 
         return open_in_browser(self, self.options)
 
-    def candidates(self) -> list[Mapping[str, Any]]:
+    def completion_candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
         with self._open_fleet() as fleet:
             names = _known_names(fleet, fleet.tables())
@@ -80,7 +80,7 @@ class FleetTarget(Target):
             tables = self._chosen_tables(fleet)
             patterns = _with_other_names(fleet, self.options.arguments)
         kept = {
-            on: {name: each for name, each in values.items() if matches(name, patterns)}
+            on: {name: each for name, each in values.items() if is_selected(name, patterns)}
             for on, values in tables.items()
         }
         found = fleet_text.values_table(kept)
@@ -108,12 +108,12 @@ class FleetTarget(Target):
                     where: entry
                     for where, table in tables.items()
                     for known, entry in table.items()
-                    if matches(known, names) and entry.value is not None
+                    if is_selected(known, names) and entry.value is not None
                 }
                 if on in fit:
                     found[name] = fit[on]
                 elif fit:
-                    problems.append(_value_elsewhere(name, fit))
+                    problems.append(_describe_value_elsewhere(name, fit))
                 else:
                     near = suggest_name(name, _known_names(fleet, tables))
                     problems.append(f"{name}: the fleet gives it no value here{near}")
@@ -132,15 +132,15 @@ class FleetTarget(Target):
             for name in self.options.arguments:
                 names = _with_other_names(fleet, [name])
                 values = {
-                    on: {n: e for n, e in table.items() if matches(n, names)}
+                    on: {n: e for n, e in table.items() if is_selected(n, names)}
                     for on, table in tables.items()
                 }
                 changed = [
                     step
                     for step in steps
-                    if any(matches(each.name, names) for each in step.record.changes)
+                    if any(is_selected(each.name, names) for each in step.record.changes)
                 ]
-                differ = [each for each in differences if matches(each.name, names)]
+                differ = [each for each in differences if is_selected(each.name, names)]
                 parts += ["", *fleet_text.explain_parts(name, values, changed, differ)]
                 documents.append(fleet_text.explain_json(name, values, changed, differ))
         return Report({"flags": documents}, parts[1:])
@@ -162,7 +162,7 @@ class FleetTarget(Target):
             raise FlagArgumentError(message)
         with self._open_fleet() as fleet:
             patterns = _with_other_names(fleet, self.options.arguments)
-            found = [each for each in fleet.diff() if matches(each.name, patterns)]
+            found = [each for each in fleet.diff() if is_selected(each.name, patterns)]
         return Report(
             {"different": fleet_text.as_json(found)},
             [fleet_text.differences_table(found)] if found else [],
@@ -215,10 +215,10 @@ class FleetTarget(Target):
         problems = []
         for name, wanted in batch.expect.items():
             names = _with_other_names(fleet, [name])
-            now = next((e.value for n, e in table.items() if matches(n, names)), None)
+            now = next((e.value for n, e in table.items() if is_selected(n, names)), None)
             if now != wanted:
-                is_now = "isn't set" if now is None else f"is {shorten(shown_value(now))}"
-                problems.append(f"{name}: {is_now}, expected {shorten(shown_value(wanted))}")
+                is_now = "isn't set" if now is None else f"is {shorten(display_text(now))}"
+                problems.append(f"{name}: {is_now}, expected {shorten(display_text(wanted))}")
         raise_together(FleetError, problems)
         return revision if batch.revision is None else batch.revision
 
@@ -284,7 +284,7 @@ def _known_names(fleet: Fleet, tables: Tables) -> set[str]:
     return names
 
 
-def _value_elsewhere(name: str, others: Mapping[str, Entry]) -> str:
+def _describe_value_elsewhere(name: str, others: Mapping[str, Entry]) -> str:
     """Return that there is no value for all, or for the members that were chosen."""
     some = ", ".join(sorted(others))
     kind, _, which = min(others).partition(":")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.parser import repeated_option, value_option, whole_number
 from paddle_flags.cli.processes import address_of_process
-from paddle_flags.cli.safe_output import show_errors, show_problems
+from paddle_flags.cli.safe_output import show_on_stderr, show_problems
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 from paddle_flags.live._client import Client
 
@@ -25,7 +25,7 @@ Clients need a token. Each line of the file with tokens is LABEL read|change TOK
 """
 
 
-def add(main_parser: Parser) -> None:
+def add_to_parser(main_parser: Parser) -> None:
     """Add the command to a command line."""
     use = "%(prog)s [TARGET]... --token-file FILE [OPTION]..."
     parser = main_parser.add_command("gateway", SUMMARY, description=_ABOUT, usage=use)
@@ -86,4 +86,4 @@ def _serve(options: argparse.Namespace) -> None:
         options.behind_proxy,
     )
     tokens = users.read_tokens(options.token_file)
-    server.serve(app, listen, tokens, lambda url: show_errors(f"serving {url}"))
+    server.serve(app, listen, tokens, lambda url: show_on_stderr(f"serving {url}"))

@@ -25,7 +25,7 @@ _NOT_EXECUTABLE = 126
 def join(url: str, options: argparse.Namespace) -> Report:
     """Run a program as a member of a fleet, and end as it ends."""
     command = options.arguments
-    member = _options(options)
+    member = _make_member_options(options)
     try:
         status = run_program(
             url,
@@ -51,7 +51,7 @@ def join(url: str, options: argparse.Namespace) -> Report:
     return Report(status=status if status >= 0 else 128 - status)
 
 
-def _options(options: argparse.Namespace) -> Options:
+def _make_member_options(options: argparse.Namespace) -> Options:
     """Return what the member is, from the command line and from what launchers say."""
     if not options.arguments:
         raise FlagArgumentError("expected a command, behind --")

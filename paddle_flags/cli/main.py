@@ -59,15 +59,15 @@ _NAMES = ["run", *verbs.VERBS, "gateway", *_PLUGIN_NAMES, "config", "completion"
 
 def _add_command(main_parser: Parser, name: str) -> None:
     if name in _PLAIN:
-        _PLAIN[name].add(main_parser)
+        _PLAIN[name].add_to_parser(main_parser)
     elif name not in verbs.VERBS:
-        COMMANDS[name].add(main_parser, name)
+        COMMANDS[name].add_to_parser(main_parser, name)
     elif name in COMMANDS:  # about plugins, or about running processes
         plugins = Parser(PROGRAM)
         plugins.add_commands("COMMAND")
-        verbs.add(main_parser, name, COMMANDS[name].add(plugins, name))
+        verbs.add_verb(main_parser, name, COMMANDS[name].add_to_parser(plugins, name))
     else:
-        verbs.add(main_parser, name)
+        verbs.add_verb(main_parser, name)
 
 
 def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser | None:
@@ -80,7 +80,7 @@ def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser |
     return parser.other if verbs.is_about_plugins(parser, parser.other, tokens[1:]) else None
 
 
-def _prepare(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
+def _prepare_plugin_command(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
     """Load plugins and read flags: all that can go wrong because of a user."""
     is_run = command == "run"
     line = split_line(tokens, parser, has_program=is_run)
@@ -102,7 +102,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
     if not tokens:
         return completion.complete_command(main_parser, token)
     if tokens[0] == "gen":
-        return completion.complete_plain(generator.new_parser(PROGRAM), tokens, token)
+        return completion.complete_flagless_command(generator.new_parser(PROGRAM), tokens, token)
     parser = _find_plugin_command(main_parser, [*tokens, token])
     if parser is not None:
         return completion.complete_with_flags(parser, tokens, token)
@@ -111,7 +111,7 @@ def _complete(generator: Generator, tokens: list[str], token: str) -> Answer:
 
         return verb_completion.complete(main_parser.commands[tokens[0]], tokens[1:], token)
     known = main_parser.commands.get(tokens[0])
-    return NOTHING if known is None else completion.complete_plain(known, tokens, token)
+    return NOTHING if known is None else completion.complete_flagless_command(known, tokens, token)
 
 
 def _run_plain_command(main_parser: Parser, tokens: Sequence[str]) -> None:
@@ -156,7 +156,7 @@ def main(tokens: Sequence[str], generator: Generator) -> int:
 def _run_plugin_command(parser: Parser, tokens: Sequence[str]) -> int:
     """Run a command that loads plugins and takes flags; return the exit status."""
     try:
-        action = _prepare(tokens[0], parser, tokens[1:])
+        action = _prepare_plugin_command(tokens[0], parser, tokens[1:])
     except errors.HelpRequested as help_:
         print_text(str(help_))
         return 0

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.fleet_text import confirmation_lines
-from paddle_flags.cli.safe_output import Report, shorten, show, show_errors, show_problems
+from paddle_flags.cli.safe_output import Report, shorten, show, show_on_stderr, show_problems
 from paddle_flags.fleet._mirror import Mirror, repeat
 from paddle_flags.fleet._operate import UnconfirmedError
 from paddle_flags.fleet._record import changes_text
@@ -26,7 +26,7 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
     """Keep the values of a fleet in another."""
     one = Mirror(url, options.arguments[0], options.timeout, options.confirm)
 
-    def turn() -> None:
+    def copy_and_show() -> None:
         made = one.copy_changes()
         if made is not None:
             revision, record = made
@@ -36,16 +36,16 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
 
     try:
         if options.once:
-            turn()
+            copy_and_show()
             return Report()
-        return _until_signal(lambda: repeat(turn, threading.Event(), _show_problem))
+        return _run_until_signal(lambda: repeat(copy_and_show, threading.Event(), _show_problem))
     except UnconfirmedError as error:
         return Report(problems=confirmation_lines(error), status=1)
     finally:
         one.close()
 
 
-def _until_signal(work: Callable[[], object]) -> Report:
+def _run_until_signal(work: Callable[[], object]) -> Report:
     """Work until Ctrl+C or SIGTERM, which end it in order."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
@@ -63,7 +63,7 @@ def _change_line(
 
 def _show_problem(problem: FlagError | None) -> None:
     if problem is None:
-        show_errors("all is well again")
+        show_on_stderr("all is well again")
     elif isinstance(problem, UnconfirmedError):
         show_problems(*confirmation_lines(problem))
     else:

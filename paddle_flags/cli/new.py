@@ -39,7 +39,7 @@ def _check_language(text: str) -> str:
 _ALSO = {"c++": "cpp", "cxx": "cpp", "cc": "cpp", "rs": "rust", "pyx": "cython", "wheel": "c-wheel"}
 
 
-def add(main_parser: Parser) -> None:
+def add_to_parser(main_parser: Parser) -> None:
     """Add the command to a command line."""
     summary = "write a small project that defines a flag"
     parser = main_parser.add_command(

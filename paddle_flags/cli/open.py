@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.safe_output import Report, show, show_errors
+from paddle_flags.cli.safe_output import Report, show, show_on_stderr
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _start_browser(url: str) -> None:
     import webbrowser
 
     if webbrowser.open(url):
-        show_errors("the page is open in a browser; Ctrl-C ends it")
+        show_on_stderr("the page is open in a browser; Ctrl-C ends it")
     else:
-        show_errors("there is no browser here; open this URL, which works once:")
+        show_on_stderr("there is no browser here; open this URL, which works once:")
         show(url)

@@ -117,7 +117,7 @@ def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> st
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
-def check_name(name: str, line: Line, *, is_known: bool) -> None:
+def check_not_flag_value(name: str, line: Line, *, is_known: bool) -> None:
     """Raise FlagArgumentError for an unknown name that may be meant as the value of a flag."""
     suggestion = "" if is_known else value_suggestion(line.rest)
     if suggestion:

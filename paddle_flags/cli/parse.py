@@ -56,8 +56,8 @@ def help_for(tokens: list[str], wanted: HelpWanted, options: ParseOptions) -> er
     from paddle_flags._report.help import help_text
 
     usage, first, without = options.usage, "", ""
-    if options.help_page:
-        usage, first, without = options.help_page()
+    if options.get_help_arguments:
+        usage, first, without = options.get_help_arguments()
     text = help_text(
         (tokens[0] if tokens else "") or _NAMELESS,
         wanted.kind,
@@ -203,9 +203,9 @@ def check_exit(exit: Exit) -> None:
 
 def define_config_flag(name: str) -> None:
     """Define the flag that names files, unless the program has."""
-    from paddle_flags._input.named_files import config_flag
+    from paddle_flags._input.named_files import find_or_define_config_flag
 
-    config_flag(ParseOptions(config_flag=name))
+    find_or_define_config_flag(ParseOptions(config_flag=name))
 
 
 def load_named_plugins(tokens: list[str], options: ParseOptions) -> None:
@@ -229,7 +229,7 @@ def prepare_completion(options: ParseOptions) -> None:
 
 def tokens_of(argv: Sequence[str] | None) -> list[str]:
     """Return the tokens of a command line, by default of the program's own."""
-    return _own_argv() if argv is None else _check_argv(argv)
+    return _clean_sys_argv() if argv is None else _check_argv(argv)
 
 
 def read_or_end(
@@ -253,7 +253,7 @@ def _read_or_raise(tokens: list[str], options: ParseOptions) -> list[str]:
         except Warning:  # the error is what the caller must know
             pass
         raise
-    _finish_reading(tokens, rest)
+    _warn_and_raise_deferred(tokens, rest)
     return rest
 
 
@@ -267,12 +267,12 @@ def _read_or_exit(
         why = error
     else:
         print_warnings(name or program_of(tokens))
-        _finish_reading(tokens, rest)
+        _warn_and_raise_deferred(tokens, rest)
         return rest
     sys.exit(_print_refusal(name or program_of(tokens), why, gflags=gflags))
 
 
-def _finish_reading(tokens: list[str], rest: list[str]) -> None:
+def _warn_and_raise_deferred(tokens: list[str], rest: list[str]) -> None:
     """Warn of what had no effect, and hand out what callbacks left."""
     for warning in ineffective_flag_warnings(tokens):
         queue_warning(warning)
@@ -301,7 +301,7 @@ def print_warnings(program: str, refusal: errors.FlagError | None = None) -> Non
             print_error(f"{program}: warning: {message}")
 
 
-def _own_argv() -> list[str]:
+def _clean_sys_argv() -> list[str]:
     """Return `sys.argv` without arguments of pytest, or of a notebook's kernel."""
     tokens = list(sys.argv)
     if getattr(sys.modules.get("_paddle_flags_pytestplugin"), "arguments", None) == tokens:

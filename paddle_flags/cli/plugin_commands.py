@@ -24,7 +24,7 @@ from paddle_flags.cli.options import (
     PROGRAM,
     SECRET,
     argument_errors,
-    check_name,
+    check_not_flag_value,
     load_plugin_argument,
     may_be_secret,
     set_flags,
@@ -78,7 +78,7 @@ class PluginCommand(NamedTuple):
     options: Mapping[str, dict[str, Any]] = {}
     order: str = "Options, flags and names may come in any order."
 
-    def add(self, main_parser: Parser, name: str) -> Parser:
+    def add_to_parser(self, main_parser: Parser, name: str) -> Parser:
         """Add the command to a command line, and return its parser."""
         indent = "\n" + " " * len(f"usage: {PROGRAM} {name} ")
         use = " ".join(["[-m MODULE]..."] * self.modules + [self.use] * bool(self.use))
@@ -127,7 +127,7 @@ def _prepare_explain(parser: Parser, options: argparse.Namespace, line: Line) ->
         raise errors.FlagArgumentError(message + value_suggestion(line.rest))
     try:
         if not may_be_secret(line.rest):
-            check_name(rest[0], line, is_known=rest[0] in FLAGS)
+            check_not_flag_value(rest[0], line, is_known=rest[0] in FLAGS)
         text = explain(rest[0])
     except errors.UndefinedFlagError:
         if not may_be_secret(line.rest):
@@ -143,7 +143,7 @@ def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> A
         message = f"expected the name of one operation, not {len(rest)} arguments"
         raise errors.FlagArgumentError(message + value_suggestion(line.rest))
     if rest:
-        check_name(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
+        check_not_flag_value(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
     found = [op(rest[0])] if rest else list(ops())
     if options.json:
         text = json.dumps(ops_as_json(found), indent=2)

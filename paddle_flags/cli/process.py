@@ -8,19 +8,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import normalize_name, suggest_name
-from paddle_flags.cli.batch import batch_of, matches, raise_together, shown_value
+from paddle_flags.cli.batch import batch_of, display_text, is_selected, raise_together
 from paddle_flags.cli.flag_text import (
     change_text,
     changes_table,
     check_names,
     explain_parts,
     facts_lines,
+    fetch_units,
     flags_table,
     is_changed,
     is_sensitive,
     names_of,
     time_text,
-    units_of,
 )
 from paddle_flags.cli.processes import address_of_process
 from paddle_flags.cli.safe_output import Raw, Report, shorten
@@ -61,7 +61,7 @@ class _Readable(Target):
         """Return what is to be known about the flags that were read."""
         return []
 
-    def candidates(self) -> list[Mapping[str, Any]]:
+    def completion_candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that aren't hidden."""
         return [each for each in self.read()["flags"] if "hidden" not in each.get("marks", ())]
 
@@ -77,7 +77,7 @@ class _Readable(Target):
 
     def do_get(self) -> Report:
         """Print values."""
-        flags = self._all_details()
+        flags = self._requested_details()
         secret = [each["name"] for each in flags if is_sensitive(each)]
         if not self.options.json:
             raise_together(
@@ -90,7 +90,7 @@ class _Readable(Target):
 
     def do_explain(self) -> Report:
         """Describe flags, and where their values come from."""
-        flags = self._all_details()
+        flags = self._requested_details()
         parts = [part for each in flags for part in ["", *explain_parts(each)]][1:]
         return Report({"flags": flags}, parts)
 
@@ -100,7 +100,7 @@ class _Readable(Target):
 
         return compare_targets(self, self.options)
 
-    def _all_details(self) -> list[dict[str, Any]]:
+    def _requested_details(self) -> list[dict[str, Any]]:
         """Return the flags that are asked for; an exception has all that is wrong."""
         found = []
         problems = []
@@ -117,7 +117,7 @@ class _Readable(Target):
 
 def _is_wanted(flag: Mapping[str, Any], patterns: list[str], options: argparse.Namespace) -> bool:
     names = names_of(flag)
-    if not any(matches(name, patterns) for name in names):
+    if not any(is_selected(name, patterns) for name in names):
         return False
     out_of_sight = "retired" in flag or "hidden" in flag.get("marks", ())
     named = {normalize_name(name) for name in names} & {normalize_name(each) for each in patterns}
@@ -212,7 +212,7 @@ class Process(_Readable):
 
     @cached_property
     def _units(self) -> dict[str, str]:
-        return {} if self.options.json else units_of(self.client)
+        return {} if self.options.json else fetch_units(self.client)
 
     def _result_report(self, result: dict[str, Any]) -> Report:
         start = "would set " if result["dry_run"] else ""
@@ -259,7 +259,7 @@ class Process(_Readable):
             wanted = [
                 e for each, e in expected.items() if normalize_name(each) == normalize_name(name)
             ]
-            texts = [shorten(shown_value(each)) for each in (current, *wanted)]
+            texts = [shorten(display_text(each)) for each in (current, *wanted)]
             return f"{name}: is " + ", expected ".join(texts)
         if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
             return text + suggest_name(normalize_name(name), self._known_names)

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from paddle_flags.cli.target import Target
 
 
-def open_target(options: argparse.Namespace, text: str | None = None) -> Target:
+def resolve_target(options: argparse.Namespace, text: str | None = None) -> Target:
     """Return the target of a command line, or another one that it names."""
 
     def find(other: str) -> Target:
-        return open_target(options, other)
+        return resolve_target(options, other)
 
     if text is None and options.attach is not None:
         from paddle_flags.cli.process import Attached

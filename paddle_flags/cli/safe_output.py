@@ -58,7 +58,7 @@ def print_report(report: Report, *, as_json: bool) -> int:
         show(*report.parts)
     elif report.document is not None:
         print_text(json.dumps(report.document, indent=2))
-    show_errors(*report.remarks)
+    show_on_stderr(*report.remarks)
     show_problems(*report.problems)
     return report.status
 
@@ -68,7 +68,7 @@ def show(*parts: Part) -> bool:
     return not parts or print_text(_render_parts(parts))
 
 
-def show_errors(*lines: str) -> None:
+def show_on_stderr(*lines: str) -> None:
     """Print lines on stderr."""
     if lines:
         print_error(_render_parts(lines))
@@ -76,7 +76,7 @@ def show_errors(*lines: str) -> None:
 
 def show_problems(*problems: str) -> None:
     """Print what is wrong on stderr, each on a line."""
-    show_errors(*(f"{PROGRAM}: error: {each}" for each in problems))
+    show_on_stderr(*(f"{PROGRAM}: error: {each}" for each in problems))
 
 
 def _render_parts(parts: Sequence[Part]) -> str:

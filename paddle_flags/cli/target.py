@@ -58,7 +58,7 @@ class Target:
         raise_together(FlagArgumentError, problems)
         return method()
 
-    def candidates(self) -> list[Mapping[str, Any]]:
+    def completion_candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that a shell offers, as documents with a name."""
         raise NotImplementedError
 

@@ -17,7 +17,7 @@ from paddle_flags._completion.answer import (
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags.cli.completion import options_of
-from paddle_flags.cli.resolve import open_target
+from paddle_flags.cli.resolve import resolve_target
 from paddle_flags.cli.verbs import VERBS, put_options_first
 from paddle_flags.errors import FlagError
 
@@ -49,7 +49,7 @@ def complete(parser: Parser, before: list[str], token: str) -> Answer:
 def _complete_argument(options: argparse.Namespace, token: str) -> Answer:
     """Complete a target, or what follows it."""
     has_target = options.target is not None or options.attach is not None
-    kind = VERBS[options.verb].arguments
+    kind = VERBS[options.verb].argument_kind
     if kind == "TARGET" and (options.arguments or "://" in (options.target or "")):
         kind = "PATTERN"
     if not has_target or kind == "TARGET":
@@ -113,7 +113,7 @@ def _read_flags(options: argparse.Namespace) -> Flags:
     options.timeout = _PATIENCE
     with suppress(FlagError):
         if options.target is not None or options.attach is not None:
-            return open_target(options).candidates()
+            return resolve_target(options).completion_candidates()
     return []
 
 

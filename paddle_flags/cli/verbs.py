@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import escape_controls
 from paddle_flags.cli.parser import repeated_option, switch_option, value_option, whole_number
-from paddle_flags.cli.resolve import open_target
+from paddle_flags.cli.resolve import resolve_target
 from paddle_flags.cli.safe_output import Report, print_report, show_problems
 from paddle_flags.cli.target import EXPECTED, refusal_text
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagFileError
@@ -37,7 +37,7 @@ class Verb(NamedTuple):
     options: str
 
     @property
-    def target(self) -> str:
+    def target_description(self) -> str:
         """What the target can be."""
         return "the URL of a fleet" if self.use.startswith("URL") else EXPECTED
 
@@ -47,19 +47,19 @@ class Verb(NamedTuple):
         return not self.use.startswith("[")
 
     @property
-    def arguments(self) -> str:
+    def argument_kind(self) -> str:
         """What the arguments behind the target are: one of `_ARGUMENTS`, or nothing."""
         return self.use.split()[1].strip("[].") if " " in self.use else ""
 
     @property
-    def least(self) -> int:
+    def min_arguments(self) -> int:
         """How many arguments there must be."""
-        return int(bool(self.arguments) and "[" not in self.use.split()[1])
+        return int(bool(self.argument_kind) and "[" not in self.use.split()[1])
 
     @property
-    def most(self) -> float:
+    def max_arguments(self) -> float:
         """How many arguments there can be."""
-        return float("inf") if "..." in self.use else int(bool(self.arguments))
+        return float("inf") if "..." in self.use else int(bool(self.argument_kind))
 
 
 _ASK = "--json --timeout --token-file"
@@ -255,7 +255,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 # ---- Parsers ----
 
 
-def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
+def add_verb(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
     """Add a verb to a command line; `plugins` is the command of this name for plugins."""
     verb = VERBS[name]
     prog = f"{main_parser.prog} {name}"
@@ -273,10 +273,12 @@ def add(main_parser: Parser, name: str, plugins: Parser | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     metavar = verb.use.split()[0].strip("[]")
-    parser.add_argument("target", nargs="?", metavar=metavar, help=verb.target)
-    if verb.arguments:
-        about = _ARGUMENTS[verb.arguments]
-        parser.add_argument("arguments", nargs="*", default=[], metavar=verb.arguments, help=about)
+    parser.add_argument("target", nargs="?", metavar=metavar, help=verb.target_description)
+    if verb.argument_kind:
+        about = _ARGUMENTS[verb.argument_kind]
+        parser.add_argument(
+            "arguments", nargs="*", default=[], metavar=verb.argument_kind, help=about
+        )
     parser.add_options({option: _OPTIONS[option] for option in verb.options.split()})
     if "--attach" not in verb.options:  # refused with what can be done
         parser.add_argument("--attach", help=argparse.SUPPRESS)
@@ -351,14 +353,16 @@ def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
     options.arguments = arguments
     if options.target is None and options.attach is None:
         if verb.needs_target:
-            raise FlagArgumentError(f"expected a target: {verb.target}")
+            raise FlagArgumentError(f"expected a target: {verb.target_description}")
         return _run_without_target(options)
-    target = open_target(options)
-    if len(arguments) < verb.least:
-        raise FlagArgumentError(f"expected {verb.arguments} after {target.text}")
-    if len(arguments) > verb.most:
-        raise FlagArgumentError(f"unexpected argument {arguments[int(verb.most)] or repr('')}")
-    _name_arguments(options)
+    target = resolve_target(options)
+    if len(arguments) < verb.min_arguments:
+        raise FlagArgumentError(f"expected {verb.argument_kind} after {target.text}")
+    if len(arguments) > verb.max_arguments:
+        raise FlagArgumentError(
+            f"unexpected argument {arguments[int(verb.max_arguments)] or repr('')}"
+        )
+    _store_named_arguments(options)
     return target.run_verb(options.verb)
 
 
@@ -376,7 +380,7 @@ def _run_without_target(options: argparse.Namespace) -> Report:
     return list_processes(options)
 
 
-def _name_arguments(options: argparse.Namespace) -> None:
+def _store_named_arguments(options: argparse.Namespace) -> None:
     """Give the arguments of changes their names."""
     if options.verb in ("set", "unset"):
         is_set = options.verb == "set"

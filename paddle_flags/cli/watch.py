@@ -6,9 +6,15 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.batch import matches, shown_value
-from paddle_flags.cli.flag_text import change_text, time_text, units_of, unknown_names, who_text
-from paddle_flags.cli.safe_output import Report, show, show_errors
+from paddle_flags.cli.batch import display_text, is_selected
+from paddle_flags.cli.flag_text import (
+    change_text,
+    describe_unknown_names,
+    fetch_units,
+    time_text,
+    who_text,
+)
+from paddle_flags.cli.safe_output import Report, show, show_on_stderr
 from paddle_flags.live._errors import LiveError
 
 if TYPE_CHECKING:
@@ -21,17 +27,17 @@ if TYPE_CHECKING:
 
 def watch(client: Client, options: argparse.Namespace) -> Report:
     """Print changes until the process ends or Ctrl-C."""
-    only, units = options.arguments, {} if options.json else units_of(client)
+    only, units = options.arguments, {} if options.json else fetch_units(client)
     if only:  # a flag of this name may be defined later
         with suppress(LiveError):
-            show_errors(*unknown_names(only, client.flags()["flags"]))
+            show_on_stderr(*describe_unknown_names(only, client.flags()["flags"]))
     try:
         for event in client.events(reconnect=options.reconnect):
             lines = _json_lines(event, only) if options.json else _change_lines(event, only, units)
             if not all(map(show, lines)):
                 return Report()  # nobody reads any more
             if not options.json:
-                show_errors(*_remarks(event))
+                show_on_stderr(*_remarks(event))
     except KeyboardInterrupt:
         return Report()
     return Report(remarks=["the process has ended the stream"])
@@ -43,7 +49,7 @@ def _change_lines(event: Event, patterns: list[str], units: Mapping[str, str]) -
     return [
         _change_line(each, units)
         for each in event.data["changes"]
-        if matches(each["name"], patterns)
+        if is_selected(each["name"], patterns)
     ]
 
 
@@ -63,7 +69,7 @@ def _event_text(change: dict[str, Any], units: Mapping[str, str]) -> str:
     kind = str(change["kind"])
     if kind == "value":
         return change_text(change, units)
-    return f"{kind} as {shown_value(change['new'])}" if change.get("new") is not None else kind
+    return f"{kind} as {display_text(change['new'])}" if change.get("new") is not None else kind
 
 
 def _remarks(event: Event) -> list[str]:
@@ -82,6 +88,6 @@ def _remarks(event: Event) -> list[str]:
 def _json_lines(event: Event, patterns: list[str]) -> list[str]:
     """Return JSON lines: each has the kind of the event as `event`."""
     if event.kind == "changes":
-        changes = [each for each in event.data["changes"] if matches(each["name"], patterns)]
+        changes = [each for each in event.data["changes"] if is_selected(each["name"], patterns)]
         return [json.dumps({"event": "change", **each}) for each in changes]
     return [json.dumps({"event": event.kind, **event.data})]

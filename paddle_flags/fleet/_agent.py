@@ -170,9 +170,9 @@ class ProgramFlags:
                 texts = [flag.get(each) for each in Fact._fields]
                 short = (shorten_text(t) if isinstance(t, str) else "" for t in texts)
                 found.values[name] = Fact(*short)
-        return found.with_digest()
+        return found.with_defaults_digest()
 
-    def count_dropped(self) -> int:
+    def count_dropped_values(self) -> int:
         self._refresh_flags()
         return self._dropped
 
@@ -344,7 +344,7 @@ class Agent:
                 flags.disconnect_if_ended()
                 if not flags.is_connected:
                     flags.connect()  # to its first process with flags, or the one after it
-                    member.update_document(again=True)
+                    member.follow_and_publish(is_new_program=True)
                 step = flags.wait_for_step()
                 if step is not None:
                     member.tick(step)

@@ -127,7 +127,7 @@ class Barrier:
             if _document.is_settled(documents) or self._clock.now() >= self._deadline:
                 break
             self._clock.sleep(_POLL)
-        found = [] if is_alike else _document.differences_of(self._with_details(documents))
+        found = [] if is_alike else _document.differences_of(self._request_details(documents))
         lines += _document.difference_lines(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
@@ -151,7 +151,7 @@ class Barrier:
     def _has_reached_round(self, document: Mapping[str, Any]) -> bool:
         return bool(document["check"].get("round", 0) >= self._round)
 
-    def _with_details(self, documents: Documents) -> Documents:
+    def _request_details(self, documents: Documents) -> Documents:
         """Let all say what they have, and wait a moment for it."""
         self._write_note(TELL, environment=self._patterns)
         asked = self._member.revision

@@ -28,11 +28,11 @@ class Clock:
     def sleep(self, seconds: float) -> None:
         time.sleep(seconds)
 
-    def spread(self, seconds: float) -> float:
+    def random_delay(self, seconds: float) -> float:
         """Return a random time up to `seconds`, so that not all members do the same at once."""
         return random.uniform(0, seconds)  # noqa: S311
 
-    def lock(self) -> Any:
+    def make_lock(self) -> Any:
         return _threads.allocate_reentrant_lock()
 
     def spawn(self, function: Callable[[], object], name: str) -> None:

@@ -39,12 +39,12 @@ class ConfigMapStore(MemoryStore):
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         self._root = Path(url.path)
-        self._timeout, self._poll = timeout, url.poll(POLL)
+        self._timeout, self._poll = timeout, url.poll_seconds(POLL)
         self._values: Values = {}
         self._seen: object = None
-        self._forked()
+        self._reset_process_state()
 
-    def _forked(self) -> None:
+    def _reset_process_state(self) -> None:
         self._lock = threading.Lock()
 
     def _do(self, method: str, *args: Any) -> Any:

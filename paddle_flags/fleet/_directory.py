@@ -65,10 +65,10 @@ class DirectoryStore(Store):
         self._root = Path(url.path)
         self._log, self._bases = self._root / "log", self._root / "base"
         self._documents = self._root / "members"
-        self._poll = url.poll(self._poll)
+        self._poll = url.poll_seconds(self._poll)
         self._known = 0  # the last record that this store has seen
         self._is_prepared = False
-        self._forked()
+        self._reset_process_state()
 
     def check_exists(self) -> None:
         """Raise FleetError if there is no fleet in the folder, and this user may look for it."""
@@ -82,7 +82,7 @@ class DirectoryStore(Store):
                     what = "is a file, expected a folder"
                 raise self.error(what) from None
 
-    def _forked(self) -> None:
+    def _reset_process_state(self) -> None:
         self._lock = threading.Lock()  # guards the ages
         self._ages = Ages(lambda: file_system_time(self._documents))
 
@@ -148,14 +148,14 @@ class DirectoryStore(Store):
     def _rebase(self, number: int, base: bytes) -> bool:
         if not create(_numbered_path(self._bases, number), base):
             return False
-        self._remove_replaced()
+        self._remove_obsolete_files()
         return True  # readers may have seen it, even if a later one is there by now
 
     def _newest_bases(self) -> list[int]:
         """Return the numbers of two bases: records up to the first one may have been removed."""
         return sorted([0, 0, *_list_numbers(self._bases)])[-2:]
 
-    def _remove_replaced(self) -> None:
+    def _remove_obsolete_files(self) -> None:
         """Remove what no reader can want. What an earlier compaction left is removed, too."""
         removed = self._newest_bases()[0]
         old = [
@@ -187,18 +187,18 @@ class DirectoryStore(Store):
 
     def _note_renewal(self, name: str) -> None:
         with self._lock:
-            self._ages.renewed(name, (self._documents / name).stat())
+            self._ages.mark_renewed(name, (self._documents / name).stat())
 
     def _member(self, name: str) -> StoredMember | None:
-        return self._stored([name]).get(name)
+        return self._read_and_prune_members([name]).get(name)
 
     def _members(self) -> dict[str, StoredMember]:
         names = sorted(name for name in os.listdir(self._documents) if is_name(name))
         with self._lock:
-            self._ages.keep(names)
-        return self._stored(names)
+            self._ages.forget_others(names)
+        return self._read_and_prune_members(names)
 
-    def _stored(self, names: list[str]) -> dict[str, StoredMember]:
+    def _read_and_prune_members(self, names: list[str]) -> dict[str, StoredMember]:
         """Return members; remove what has been without a lease for long."""
         found = {}
         refresh_folder(self._documents)
@@ -255,7 +255,7 @@ def _open(path: str, flags: int) -> int:
 
 def create(path: Path, data: bytes) -> bool:
     """Create a durable file with its content; return False if there is one of this name."""
-    temporary = write(path.parent, data, durable=True)
+    temporary = write_temporary(path.parent, data, durable=True)
     try:
         if not _link(temporary, path):
             return False
@@ -277,7 +277,7 @@ def _link(temporary: Path, target: Path) -> bool:
 
 def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Create or replace a file. After a power failure, one without a mode may be empty."""
-    temporary = write(path.parent, data, durable=mode is not None, mode=mode)
+    temporary = write_temporary(path.parent, data, durable=mode is not None, mode=mode)
     try:
         temporary.replace(path)
     except OSError:
@@ -285,7 +285,7 @@ def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
         raise
 
 
-def write(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
+def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
     """Write a temporary file, whose name begins with a dot."""
     path = folder / f".{secrets.token_hex(8)}"
     with open(path, "xb", opener=_open) as file:
@@ -339,7 +339,7 @@ def remove(path: Path) -> None:
 def file_system_time(folder: Path) -> float:
     """Return the time by which the file system stamps files; this machine's if it takes none."""
     try:
-        path = write(folder, b".", durable=False)
+        path = write_temporary(folder, b".", durable=False)
         try:
             return path.stat().st_mtime
         finally:
@@ -384,8 +384,8 @@ class Ages:
         has_jumped = before is not None and abs(before - self._offset) > _JUMP
         return -math.inf if has_jumped else now  # no file is old by a clock that has jumped
 
-    def renewed(self, name: str, file: os.stat_result) -> None:
+    def mark_renewed(self, name: str, file: os.stat_result) -> None:
         self._renewals[name] = (file.st_mtime_ns, file.st_ino), time.monotonic()
 
-    def keep(self, names: Collection[str]) -> None:
+    def forget_others(self, names: Collection[str]) -> None:
         self._renewals = {name: seen for name, seen in self._renewals.items() if name in names}

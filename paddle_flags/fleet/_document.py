@@ -63,7 +63,7 @@ class Facts(NamedTuple):
         self.sensitive.extend([name, *others] if sensitive else ())
         self.unsafe.extend([name, *others] if unsafe else ())
 
-    def with_digest(self) -> Facts:
+    def with_defaults_digest(self) -> Facts:
         """Return the same with the digest of all defaults."""
         texts = {name: fact.default_text for name, fact in self.values.items()}
         return self._replace(defaults=digest(texts))

@@ -130,35 +130,35 @@ class EtcdStore(Client):
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._leases[name] = lease = self._grant_lease(ttl)  # the one before expires
-        self._write_document(name, document, _put_op(self._mark_key(name), b"", lease))
+        self._write_document(name, document, _put_op(self._alive_key(name), b"", lease))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self._leases.pop(name, None)
-        self._write_document(name, document, _delete_op(self._mark_key(name)))
+        self._write_document(name, document, _delete_op(self._alive_key(name)))
 
     def _write_document(self, name: str, document: bytes, also: Body) -> None:
         key = self._key(f"members/{name}")
         try:
-            self._run_transaction([], [_put_op(key, document, self._long_lease()), also])
+            self._run_transaction([], [_put_op(key, document, self._ensure_document_lease()), also])
         except EtcdError as error:
             if error.code != error.NOT_FOUND:
                 raise
             self._long = "", 0.0  # it has ended, as on a machine that slept for a day
-            self._run_transaction([], [_put_op(key, document, self._long_lease()), also])
+            self._run_transaction([], [_put_op(key, document, self._ensure_document_lease()), also])
 
-    def _mark_key(self, name: str) -> str:
+    def _alive_key(self, name: str) -> str:
         return self._key(f"members/{name}!")
 
     def _keep_alive(self, name: str) -> None:
         lease = self._leases.get(name, "")
         if not lease or self._user:  # etcd renews leases for anybody: a look shows rights
-            for kv in self._ask("kv/range", {"key": self._mark_key(name)}).get("kvs", ()) or [{}]:
+            for kv in self._ask("kv/range", {"key": self._alive_key(name)}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew_lease(lease):
             raise self._lease_error(name)
-        self._long_lease()
+        self._ensure_document_lease()
 
-    def _long_lease(self) -> str:
+    def _ensure_document_lease(self) -> str:
         lease, due = self._long
         if time.monotonic() >= due:
             if not lease or not self._renew_lease(lease):
@@ -174,12 +174,12 @@ class EtcdStore(Client):
 
     def _member(self, name: str) -> StoredMember | None:
         key = self._key(f"members/{name}")
-        return self._stored(key, self._key(f"members/{name}!\0")).get(name)
+        return self._read_members(key, self._key(f"members/{name}!\0")).get(name)
 
     def _members(self) -> dict[str, StoredMember]:
-        return self._stored(self._key("members/"), self._key("members0"))
+        return self._read_members(self._key("members/"), self._key("members0"))
 
-    def _stored(self, start: str, end: str) -> dict[str, StoredMember]:
+    def _read_members(self, start: str, end: str) -> dict[str, StoredMember]:
         found: dict[str, bytes] = {}
         place = f"{self._prefix}members/".encode()
         is_more = True

@@ -170,7 +170,7 @@ class Client(Store):
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
         variables = {name: os.environ.get(VARIABLE + name.upper(), "") for name in OPTIONS}
-        options = url.option(variables)
+        options = url.resolve_options(variables)
         self._timeout = timeout
         self._tls = _tls_context(url, options)
         self._user, self._password = url.user, _password(url, options)
@@ -180,12 +180,12 @@ class Client(Store):
         self._has_worked = False
         self._idle: dict[object, list[Any]] = defaultdict(list)  # connections, by their node
 
-    def _forked(self) -> None:
+    def _reset_process_state(self) -> None:
         for place in list(self._idle):
             while connection := self._acquire_connection(place):
                 connection.close()  # a parent doesn't notice that
 
-    _disconnect = _forked
+    _disconnect = _reset_process_state
 
     def _acquire_connection(self, place: object) -> Any:
         with contextlib.suppress(IndexError):

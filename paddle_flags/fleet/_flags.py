@@ -60,8 +60,8 @@ class TickTimeoutError(FleetError):
 class Steps:
     """The step that a program has reached, and the next one at which something is to happen.
 
-    `reach` and `close` may run at the same moment: each writes first and looks then, so at least
-    one of them sees the other.
+    `reach_and_test_gate` and `close_gate_at` may run at the same moment: each writes first and
+    looks then, so at least one of them sees the other.
     """
 
     function = "fleet.tick"  # by which a program begins a step
@@ -74,13 +74,13 @@ class Steps:
         """Let ticks of a step and later ones look what is to be done; raise FleetError."""
         self.gate = step
 
-    def reach(self, step: int) -> bool:
+    def reach_and_test_gate(self, step: int) -> bool:
         """Note a step; return whether there is something to be done first."""
         if self.last is None or step > self.last:
             self.last = step
         return step >= self.gate
 
-    def close(self, step: int) -> str:
+    def close_gate_at(self, step: int) -> str:
         """Let ticks of `step` and later ones wait; return why that is impossible, or ""."""
         before = self.gate
         self.move_gate(min(before, step))
@@ -150,6 +150,6 @@ class Flags(Protocol):
     def end_program(self) -> None:
         """Send it SIGTERM."""
 
-    def count_dropped(self) -> int:
+    def count_dropped_values(self) -> int:
         """Return how many values of the fleet a definition or a validator has refused so far."""
         ...

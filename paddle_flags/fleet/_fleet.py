@@ -76,7 +76,7 @@ class Fleet:
         """The address, without a password."""
         self._by = _operator_name() if by is None else check_text("by", by)
         self._clock = clock
-        self._lock = clock.lock()
+        self._lock = clock.make_lock()
         self._follower = Follower(self._store, clock=clock)
 
     def __repr__(self) -> str:

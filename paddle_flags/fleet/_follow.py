@@ -66,7 +66,7 @@ class Follower:
         news, self._news = self._news, []
         return news
 
-    def verify(self) -> None:
+    def check_same_log(self) -> None:
         """Raise StateLostError if the engine has another log than the one that was read."""
         if not self.state.revision:
             return
@@ -117,7 +117,7 @@ class Follower:
         try:
             written = self.store.append(number, data)
         except UnreachableError as error:
-            written = self._confirm_append(number, whole, error)
+            written = self._retry_append(number, whole, error)
         if not written and not self._has_record(number, whole):
             return 0
         self._news.append(self._follow_record(data))
@@ -134,7 +134,7 @@ class Follower:
             self.catch_up()
         return 0
 
-    def _confirm_append(self, number: int, record: Record, error: UnreachableError) -> bool:
+    def _retry_append(self, number: int, record: Record, error: UnreachableError) -> bool:
         for _ in range(_TRIES):
             self.clock.sleep(_PAUSE)
             try:

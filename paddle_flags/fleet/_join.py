@@ -232,7 +232,7 @@ class LocalFlags:
         for flag in FLAGS.values():
             with suppress(errors.UndefinedFlagError):  # its plugin may leave, on another thread
                 _add_facts(found, flag, key)
-        return found.with_digest()
+        return found.with_defaults_digest()
 
     def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         runs = self.is_ticking or bool(lib.pd_startup_over())
@@ -269,7 +269,7 @@ class LocalFlags:
             self._report_change(before, about)
         return problem
 
-    def count_dropped(self) -> int:
+    def count_dropped_values(self) -> int:
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
     def _call_with_values(self, values: Values, function: Callable[..., int]) -> str | None:
@@ -287,7 +287,7 @@ class LocalFlags:
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks
-        return None if done else cut_reason(found.gather(err, errors.FlagParseError).errors)
+        return None if done else cut_reason(found.to_exception(err, errors.FlagParseError).errors)
 
     def _report_change(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""

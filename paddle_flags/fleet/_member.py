@@ -54,12 +54,12 @@ class Member:
         self.ends: dict[int, End] = {}  # of temporary changes that have begun, by revision
         self.notes: list[Record] = []  # what was said last about checks
         self._flags = flags
-        self._applying = clock.lock()
+        self._applying = clock.make_lock()
         self._clock = clock
         self._looked = -NEVER  # when the log was about to be read last
         self._over: set[int] = set()  # ended here, since the end can't be written
         self._applied = -1  # the revision that the values are of
-        self._dropped = flags.count_dropped()
+        self._dropped = flags.count_dropped_values()
         self._traits: dict[str, Traits | None] = {}
         self._checked: dict[str, Traits] = {}  # the flags, as they are while batches are checked
         self._fitting: dict[int, Values] = {}  # what they have taken, by revision
@@ -101,12 +101,12 @@ class Member:
     def follow(self, last: int | None = None) -> bool:
         """Read the log, up to `last`, and act on it; return whether there is something to say."""
         before = (self.log_state.changed, dict(self.answers))
-        self._read(last)
+        self._catch_up_and_handle(last)
         self._end_what_is_over()
         self._abort_what_is_overdue()
         return before != (self.log_state.changed, self.answers)
 
-    def _read(self, last: int | None = None) -> None:
+    def _catch_up_and_handle(self, last: int | None = None) -> None:
         now = self._clock.now()
         news = self.follower.catch_up(last)
         self._handle_news(news)
@@ -135,7 +135,7 @@ class Member:
         return (
             self._applied < self.log_state.changed
             or any(self.steps.is_reached(step) for _, step in self._awaited_steps())
-            or self._flags.count_dropped() != self._dropped
+            or self._flags.count_dropped_values() != self._dropped
             or self._find_traits() != self._traits
         )
 
@@ -172,7 +172,7 @@ class Member:
             if why is not None:  # what fitted doesn't any more: the program's rules are others
                 self._fitting_as = None
                 verdicts, why = self._apply_values()
-            self._dropped = self._flags.count_dropped()
+            self._dropped = self._flags.count_dropped_values()
             self._applied = self.log_state.changed
             self._renew_answers(verdicts, why)
             self._traits = self._find_traits()
@@ -183,9 +183,9 @@ class Member:
         closed = {n: each for n, each in self.values.items() if n in self._closed_since}
         if self._is_without:
             values = closed
-        elif self._flags.count_dropped() == self._dropped:  # else they have lost a value already
+        elif self._flags.count_dropped_values() == self._dropped:  # or they have lost a value
             values = {**{n: e for n, e in values.items() if n not in self._closed_since}, **closed}
-        if values == self.values and self._flags.count_dropped() == self._dropped:
+        if values == self.values and self._flags.count_dropped_values() == self._dropped:
             return verdicts, None
         news = [b for b in self.log_state.batches[-1:] if b.revision == self.log_state.changed]
         trail = [each.values for each in verdicts]
@@ -202,7 +202,7 @@ class Member:
             else:
                 self._closed_since.pop(name, None)
         definitions = {n: (each.definition, each.closed) for n, each in self._checked.items()}
-        now = (definitions, self._flags.count_dropped())
+        now = (definitions, self._flags.count_dropped_values())
         known = self._fitting if now == self._fitting_as else {}
         self._fitting = {b.revision: known[b.revision] for b in batches if b.revision in known}
         self._fitting_as = now
@@ -260,11 +260,11 @@ class Member:
             elif self.selected.is_concerned(batch.changes):
                 waits = Answer(_flags.WAITS, f"step {batch.at_step}")
                 self.answers[revision] = Answer(ENDED) if revision in self._over else waits
-        self.answers.update(self._find_unended())
+        self.answers.update(self._find_ended_still_set())
         for old in sorted(self.answers)[:-_MOST_ANSWERS]:
             del self.answers[old]
 
-    def _find_unended(self) -> dict[int, Answer]:
+    def _find_ended_still_set(self) -> dict[int, Answer]:
         """Return the changes that have ended, but not for flags that can't change any more."""
         here = {batch.revision for batch in self.log_state.batches if self._is_current(batch)}
         found: dict[int, list[str]] = {}
@@ -276,7 +276,7 @@ class Member:
 
     def list_untaken(self) -> list[int]:
         """Return the changes not taken, or not taken back, that later ones have not replaced."""
-        found = set(self._find_unended())
+        found = set(self._find_ended_still_set())
         later: set[tuple[str, str]] = set()
         for batch in reversed(self.log_state.batches):
             keys = {(each.on, each.name) for each in batch.changes}
@@ -337,7 +337,7 @@ class Member:
         is_sure = latest - earliest <= _SURE
         if is_sure and not earliest <= by_date <= latest:
             by_date = latest
-        apart = self._clock.spread(self.for_all(PAUSE_OF_ONE))
+        apart = self._clock.random_delay(self.scale_by_peers(PAUSE_OF_ONE))
         return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
     def _end_what_is_over(self) -> None:
@@ -345,19 +345,19 @@ class Member:
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at:
                 continue
-            if not end.is_sure and self._counts_elsewhere(revision):
+            if not end.is_sure and self._is_timed_by_other(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
             if not self._write_end(revision):
                 self._end_here({revision})
 
-    def _counts_elsewhere(self, revision: int) -> bool:
+    def _is_timed_by_other(self, revision: int) -> bool:
         """Return whether another member has seen a temporary value begin."""
         others = read_alive(self.follower.store)
         others.pop(self.selected.name, None)
         return any(revision in each.get("counting", ()) for each in others.values())
 
-    def list_counted(self) -> list[int]:
+    def list_timed_changes(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
         return sorted(n for n, end in self.ends.items() if end.is_sure and n not in self._over)
 
@@ -385,7 +385,7 @@ class Member:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
         while is_wanted() and not self.follower.append(record):
-            self._read()
+            self._catch_up_and_handle()
         self._handle_news(self.follower.catch_up(self.log_state.revision))
 
     def seconds_until_due(self) -> float:
@@ -405,7 +405,7 @@ class Member:
         if question is None:
             self._asked = (0, NEVER)
         elif question.revision != self._asked[0]:
-            apart = self._clock.spread(PAUSE_OF_ONE / 2 * self._peers)
+            apart = self._clock.random_delay(PAUSE_OF_ONE / 2 * self._peers)
             patience = question.patience + _GRACE + apart
             self._asked = (question.revision, self._clock.now() + patience)
             self.answers[question.revision] = self._answer_question(question)
@@ -416,7 +416,7 @@ class Member:
         if not self.selected.is_concerned(question.changes):
             return Answer(_flags.ACCEPTED)
         if question.at_step is not None and not question.dry_run:
-            why = self.steps.close(question.at_step)
+            why = self.steps.close_gate_at(question.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
         values, verdicts = self._compute_values(question)
@@ -458,6 +458,6 @@ class Member:
         self._asked = (self._asked[0], NEVER)
         self.set_gate()
 
-    def for_all(self, seconds: float) -> float:
+    def scale_by_peers(self, seconds: float) -> float:
         """Return the time in which all members can do something, one after the other."""
         return min(_LONGEST_PAUSE, seconds * self._peers)

@@ -65,7 +65,7 @@ class Membership:
         self._options = options
         self._flags = flags
         self._clock = clock
-        self._lock = clock.lock()  # of the member, and of what is published
+        self._lock = clock.make_lock()  # of the member, and of what is published
         self._problem = ""
         self._note = ""
         self._file_problem = ""
@@ -235,15 +235,15 @@ class Membership:
             is_back = self._lost_since is not None or bool(self._problem)
             due = self._clock.now() - self._renewed_at >= self.ttl / 3
             if due or is_back:
-                self._member.follower.verify()
+                self._member.follower.check_same_log()
             news = self._member.follow(last)
-            news |= self._note_wanted_details()
+            news |= self._collect_wanted_details()
             self._lost_since = None
             self._problem = self._note = ""
             if news:
                 self._write_snapshot()
         if news:
-            self._clock.sleep(self._clock.spread(self._member.for_all(_ANSWER_OF_ONE)))
+            self._clock.sleep(self._clock.random_delay(self._member.scale_by_peers(_ANSWER_OF_ONE)))
         if news or due or is_back:
             with self._lock:
                 self._publish()
@@ -327,7 +327,7 @@ class Membership:
             **_fields_of(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
             "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
-            "counting": member.list_counted(),
+            "counting": member.list_timed_changes(),
             "wanted": member.wanted_values(),
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
@@ -339,10 +339,10 @@ class Membership:
             "details": self._details if self._clock.now() < self._details_end else {},
         }
 
-    def update_document(self, *, again: bool = False) -> None:
-        """Look at the flags, which have come or changed; `again`: those of another process."""
+    def follow_and_publish(self, *, is_new_program: bool = False) -> None:
+        """Apply the log to flags that have come or changed, and publish what this member has."""
         with self._lock:
-            if again:
+            if is_new_program:
                 self._member.forget_what_was_applied()
             self._member.follow()
             self._publish()
@@ -371,7 +371,7 @@ class Membership:
                 self._member.write(record, is_wanted)
             except ReadOnlyError:
                 self.notes.append(record._replace(revision=self.revision + 1))
-            self._note_wanted_details()
+            self._collect_wanted_details()
             self._publish()
 
     @property
@@ -379,7 +379,7 @@ class Membership:
         """The last records about checks; the thread reads what comes."""
         return self._member.notes
 
-    def _note_wanted_details(self) -> bool:
+    def _collect_wanted_details(self) -> bool:
         """Note all values, if somebody has asked for them since the last time."""
         asked = [each for each in self.notes if each.check.get("stage") == TELL]
         if not asked or asked[-1].revision <= self._details.get("of", 0):
@@ -399,7 +399,7 @@ class Membership:
         if step.__class__ is not int or step < 0:
             check_count("step", -1 if step is None else step)
         self._flags.is_ticking = True
-        if self._member.steps.reach(step):
+        if self._member.steps.reach_and_test_gate(step):
             self._pass_gate(step)
 
     def _pass_gate(self, step: int) -> None:
@@ -418,7 +418,7 @@ class Membership:
                 if self._clock.now() >= deadline:
                     late = member.log_state.question
                     member.stop_waiting()
-            self._clock.sleep(max(_POLL, member.for_all(PAUSE_OF_ONE)))
+            self._clock.sleep(max(_POLL, member.scale_by_peers(PAUSE_OF_ONE)))
         if self.left:
             return
         with self._lock:

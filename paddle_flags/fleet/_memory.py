@@ -142,13 +142,13 @@ class RemoteStore(Store):
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
-        url.option({})
+        url.resolve_options({})
         self._job = url.path.strip("/")
         self._timeout = timeout
         self._links: list[Any] = []  # connections; only the loop uses them
         self._calls: set[Future[Any]] = set()  # that wait for a reply
 
-    def _forked(self) -> None:
+    def _reset_process_state(self) -> None:
         self._links, self._calls = [], set()
 
     def _disconnect(self) -> None:

@@ -53,16 +53,16 @@ class Url:
     def refuse(self, what: str) -> NoReturn:
         raise FleetError(f"{self.text}: {what}") from None
 
-    def option(self, known: dict[str, str]) -> dict[str, str]:
+    def resolve_options(self, known: dict[str, str]) -> dict[str, str]:
         """Return the options with defaults for those that are missing; refuse unknown ones."""
         for name in self.options:
             if name not in known:
                 self.refuse(f"unknown option {name}{_suggestion(name, known)}")
         return {**known, **self.options}
 
-    def poll(self, default: float) -> float:
+    def poll_seconds(self, default: float) -> float:
         """Return the value of the only option that is known, a number of seconds."""
-        text = self.option({"poll": str(default)})["poll"]
+        text = self.resolve_options({"poll": str(default)})["poll"]
         if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", text) or not float(text):
             self.refuse(f"poll={text}: expected a number of seconds, more than 0")
         return float(text)

@@ -119,7 +119,7 @@ class Operator:
         documents = self._wait_for_turn()
         record = self.record._replace(peers=len(documents))
         is_for_some = bool(_members_for(record, documents))
-        note = _describe_nobody(record, documents) if documents and not is_for_some else ""
+        note = _describe_no_match(record, documents) if documents and not is_for_some else ""
         if not record.dry_run and (self.force or not is_for_some):
             made = Outcome(self._append(record), COMMITTED, {}, {}, is_checked=False, note=note)
             return self._wait_until_applied(made)
@@ -141,7 +141,7 @@ class Operator:
     def _wait_for_turn(self) -> Documents:
         """Wait for the decision on an earlier change, and check what can be checked here."""
         self._catch_up()
-        documents = self._read_allowed()
+        documents = self._read_checked_documents()
         ends: dict[int, float] = {}  # of questions
         while question := self._state.question:
             now = self._clock.now()
@@ -158,10 +158,10 @@ class Operator:
                 self._clock.sleep(_POLL)
             self._catch_up()
             if self._state.question is None:
-                documents = self._read_allowed()
+                documents = self._read_checked_documents()
         return documents
 
-    def _read_allowed(self) -> Documents:
+    def _read_checked_documents(self) -> Documents:
         documents = read_alive(self._store)
         _check_allowed(self.record, documents, self.confirm)
         return documents
@@ -309,7 +309,7 @@ def _describe_silence(document: _document.Document | None, revision: int, fleet:
     return slow if seen < revision else "it has read the change, and not answered yet"
 
 
-def _describe_nobody(record: Record, documents: Documents) -> str:
+def _describe_no_match(record: Record, documents: Documents) -> str:
     """Return why a record is for none of the members that there are, with the nearest name."""
     found = []
     for kind, _, name in sorted({each.on.partition(":") for each in record.changes}):

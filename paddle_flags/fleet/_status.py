@@ -214,7 +214,7 @@ class View:
     def _read_fleet(self) -> Seen:
         store = self._connect()
         follower = self._follower = self._follower or Follower(store)
-        follower.verify()
+        follower.check_same_log()
         follower.catch_up()
         log = history_of(follower.log())
         documents = read_recent(store)

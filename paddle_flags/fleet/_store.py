@@ -181,13 +181,13 @@ class Store:
             _inherited.append(dict(vars(self)))
             self._pid = os.getpid()
             was_closed, self.closed = self.closed.is_set(), threading.Event()
-            self._forked()
+            self._reset_process_state()
             if was_closed:
                 self.closed.set()
         if self.closed.is_set():
             raise self.error("the store is closed")
 
-    def _forked(self) -> None:
+    def _reset_process_state(self) -> None:
         """Make anew, in a child, what threads of the parent may be using."""
 
     def _disconnect(self) -> None:

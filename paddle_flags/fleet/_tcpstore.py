@@ -101,13 +101,13 @@ class TcpStore(Store):
         self._place = host, port
         self._timeout = timeout
         self._patience = max(timeout, _CONNECT)  # of the first call that succeeds
-        self._poll = url.poll(self._poll)
+        self._poll = url.poll_seconds(self._poll)
         self._known = 0  # the last record that this store has seen
         self._names: set[str] = set()  # that are stored
         self._looks: dict[str, _Sighting] = {}
-        self._forked()
+        self._reset_process_state()
 
-    def _forked(self) -> None:
+    def _reset_process_state(self) -> None:
         self._lock = threading.Lock()  # is held while connecting
         self._torch: PrefixStore | None = None
         self._calls: set[Future[Any]] = set()
@@ -121,7 +121,7 @@ class TcpStore(Store):
         self.check_open()
         used = self._torch
         call = call_in_thread(
-            lambda: getattr(self._connected(), method)(*args), "paddle_flags torch"
+            lambda: getattr(self._ensure_connected(), method)(*args), "paddle_flags torch"
         )
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
@@ -136,7 +136,7 @@ class TcpStore(Store):
         self._patience = self._timeout
         return result
 
-    def _connected(self) -> PrefixStore:
+    def _ensure_connected(self) -> PrefixStore:
         with self._lock:
             store = self._torch
             if store is None:
@@ -205,12 +205,12 @@ class TcpStore(Store):
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
         self._renew(name)
-        self._write(name, b"%s %r\n%s" % (_random_token(), ttl, document))
+        self._write_member(name, b"%s %r\n%s" % (_random_token(), ttl, document))
 
     def _withdraw(self, name: str, document: bytes) -> None:
-        self._write(name, _mark_ended(document))
+        self._write_member(name, _mark_ended(document))
 
-    def _write(self, name: str, text: bytes) -> None:
+    def _write_member(self, name: str, text: bytes) -> None:
         self._set(f"of/{name}", text)
         while name not in self._names:
             listed = self._find("names")
@@ -219,7 +219,8 @@ class TcpStore(Store):
                 self._replace("names", listed, b"%s%s\n" % (listed, name.encode()))
 
     def _keep_alive(self, name: str) -> None:
-        if not self._has(f"of/{name}") or self._observe([name]).get(name, (b"", False))[1] is False:
+        seen = self._read_leased([name]) if self._has(f"of/{name}") else {}
+        if seen.get(name, (b"", False))[1] is False:
             raise self._lease_error(name)
         self._renew(name)
 
@@ -230,15 +231,15 @@ class TcpStore(Store):
         self._looks[name] = _Sighting(beat, now, sure=True)
 
     def _member(self, name: str) -> StoredMember | None:
-        return self._stored([name]).get(name) if self._has(f"of/{name}") else None
+        return self._read_members([name]).get(name) if self._has(f"of/{name}") else None
 
     def _members(self) -> dict[str, StoredMember]:
-        return self._stored(self._find("names").decode().split())
+        return self._read_members(self._find("names").decode().split())
 
-    def _stored(self, names: Sequence[str]) -> dict[str, StoredMember]:
+    def _read_members(self, names: Sequence[str]) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         while True:
-            seen = self._observe(names)
+            seen = self._read_leased(names)
             names = [name for name, (_, alive) in seen.items() if alive is None]
             for name, (document, alive) in seen.items():
                 found[name] = StoredMember(document, bool(alive))
@@ -246,7 +247,7 @@ class TcpStore(Store):
                 return dict(sorted(found.items()))
             self.closed.wait(_PAUSE)
 
-    def _observe(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
+    def _read_leased(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
         """Return documents, and whether their leases run: None if there is a doubt."""
         seen: dict[str, tuple[bytes, bool | None]] = {}
         texts = dict(zip(names, self._get([f"of/{name}" for name in names])))

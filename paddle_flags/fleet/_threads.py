@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _unpatched(module: str, name: str, now: Any) -> Any:
+def _unpatched(module: str, name: str, current: Any) -> Any:
     """Return a name of a module as it was before gevent's monkey.patch_all()."""
     monkey: Any = sys.modules.get("gevent.monkey")
     if monkey is None or not monkey.is_module_patched(module):
-        return now
+        return current
     return monkey.get_original(module, name)
 
 
@@ -43,11 +43,11 @@ def call_in_thread(function: Callable[[], Any], name: str) -> Future[Any]:
     """Call a function in its own thread. Who waits for the result may give it up."""
     future: Future[Any] = Future()
 
-    def run() -> None:
+    def complete_future() -> None:
         try:
             future.set_result(function())
         except BaseException as error:  # the caller gets it
             future.set_exception(error)
 
-    threading.Thread(target=run, name=name, daemon=True).start()
+    threading.Thread(target=complete_future, name=name, daemon=True).start()
     return future

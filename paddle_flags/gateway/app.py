@@ -81,7 +81,10 @@ class Gateway:
     async def _list_processes(self, request: Request) -> Response:
         _check_parameters(request)
         return JsonResponse(
-            {"processes": await self._processes.list_processes(), "you": _identify_client(request)}
+            {
+                "processes": await self._processes.list_processes(),
+                "you": _describe_client_rights(request),
+            }
         )
 
     async def _relay(self, method: str, request: Request) -> Response:
@@ -96,7 +99,7 @@ class Gateway:
             params["on_behalf_of"] = _client_identity(request)  # who may undo them depends on it
         answer = await self._processes.ask(request, seconds + TIMEOUT, method, params)
         return JsonResponse(
-            {**answer, "you": _identify_client(request)} if method == "hello" else answer
+            {**answer, "you": _describe_client_rights(request)} if method == "hello" else answer
         )
 
     async def _stream(self, request: Request) -> Response:
@@ -107,7 +110,9 @@ class Gateway:
             return Response(media_type="text/event-stream")
         connection = await self._processes.connection(request, TIMEOUT)
         stream = _Stream(connection, since, _POLL if self._polls else _ALIVE)
-        await stream.start(_identify_client(request), b"retry: 1000\n\n" if self._polls else b"")
+        await stream.start(
+            _describe_client_rights(request), b"retry: 1000\n\n" if self._polls else b""
+        )
         return stream
 
     # ---- Fleets ----
@@ -115,7 +120,7 @@ class Gateway:
     async def _list_fleets(self, request: Request) -> Response:
         _check_parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
-        return JsonResponse({"fleets": listed, "you": _identify_client(request)})
+        return JsonResponse({"fleets": listed, "you": _describe_client_rights(request)})
 
     async def _show_fleet(self, request: Request) -> Response:
         _check_parameters(request)
@@ -163,7 +168,7 @@ def _check_parameters(request: Request, *known: str) -> dict[str, str]:
     return dict(given)
 
 
-def _identify_client(request: Request) -> dict[str, Any]:
+def _describe_client_rights(request: Request) -> dict[str, Any]:
     """Return who asks, and what they may do."""
     may = ["read", "change"] if request.user.may == "change" else ["read"]
     return {**(_client_identity(request) or {}), "may": may}

@@ -72,11 +72,11 @@ def asgi(
         message = f"authorize: {quote_value(authorize)}: expected a function of the request"
         raise FlagTypeError(message)
     patterns = [settable] if isinstance(settable, str) else list(settable)
-    gateway = Gateway(lambda: _own_socket(patterns), list(fleets), polls=polls)
+    gateway = Gateway(lambda: _ensure_own_socket(patterns), list(fleets), polls=polls)
     return Guard(gateway.application(), MountedClients(authorize), hosts)
 
 
-def _own_socket(settable: str | Iterable[str]) -> list[str]:
+def _ensure_own_socket(settable: str | Iterable[str]) -> list[str]:
     """Return the socket of this process, which serves its flags from now on."""
     with _lock:
         return [each.address for each in open_servers()][:1] or [serve(settable=settable).address]

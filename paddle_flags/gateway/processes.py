@@ -75,7 +75,7 @@ class Processes:
         connection = await self.connection(request, seconds)
         gone = asyncio.ensure_future(_abort_when_gone(request, connection))
         try:
-            return await run_in_thread(connection.answer, method, params)
+            return await run_in_thread(connection.ask_once, method, params)
         finally:
             gone.cancel()
             connection.abort()

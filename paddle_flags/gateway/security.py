@@ -130,7 +130,7 @@ class Guard:
             return
         request = Request(scope, receive)
 
-        async def protected(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
@@ -139,14 +139,14 @@ class Guard:
 
         self._requests += 1
         try:
-            answer = await self._authorize(request) or self._app
-            await answer(scope, _limit_body(receive), protected)
+            answer = await self._sign_in_or_authorize(request) or self._app
+            await answer(scope, _limit_body(receive), send_with_headers)
         except Refusal as refusal:
-            await problem_response(refusal)(scope, receive, protected)
+            await problem_response(refusal)(scope, receive, send_with_headers)
         finally:
             self._requests -= 1
 
-    async def _authorize(self, request: Request) -> Response | None:
+    async def _sign_in_or_authorize(self, request: Request) -> Response | None:
         """Return what answers a request here; None: the application may do it."""
         self._check_headers(request)
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
@@ -156,7 +156,7 @@ class Guard:
         if user is None and (_PRIVATE.match(path) or not isinstance(self._clients, TokenClients)):
             raise Refusal(*self._clients.unknown)
         if user is not None and "protocol" in request.scope.get("state", {}):
-            request.scope["state"]["protocol"].open()
+            request.scope["state"]["protocol"].mark_known()
         if self._requests > MOST_REQUESTS:
             raise Refusal(503, "busy", f"{MOST_REQUESTS} requests are being answered")
         request.scope["user"] = user
@@ -254,7 +254,7 @@ class BoundedProtocol(H11Protocol):
         if self._early:
             self.data_received(self._early)
 
-    def open(self) -> None:
+    def mark_known(self) -> None:
         """Something allowed has come."""
         self.unknown.pop(self._raw, None)
 
@@ -282,7 +282,7 @@ class BoundedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._set_deadline(head=False)
-        self.open()
+        self.mark_known()
         if self.transport is not None:
             super().connection_lost(exc)
 

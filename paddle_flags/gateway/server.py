@@ -81,7 +81,7 @@ def _run_server(
     idle: float | None = None,
     proxy: str | None = None,
 ) -> None:
-    fields = {**limits, "unknown": {}, "shutdown": _shut_down}
+    fields = {**limits, "unknown": {}, "shutdown": _shut_down_connection}
     config = uvicorn.Config(
         app,
         http=type("_Protocol", (BoundedProtocol,), fields),
@@ -110,12 +110,12 @@ async def _serve(server: uvicorn.Server, made: socket.socket, idle: float | None
             watch.cancel()
 
 
-def _shut_down(door: BoundedProtocol) -> None:
+def _shut_down_connection(protocol: BoundedProtocol) -> None:
     """Let answers be sent at the end of the server, but not streams, which go on forever."""
-    H11Protocol.shutdown(door)
-    cycle = door.cycle
+    H11Protocol.shutdown(protocol)
+    cycle = protocol.cycle
     if cycle is not None and cycle.response_started and not cycle.response_complete:
-        door.transport.close()
+        protocol.transport.close()
 
 
 async def _stop_when_idle(server: uvicorn.Server, idle: float) -> None:

@@ -6,11 +6,11 @@ docs/reference/yaml.md describes the files, docs/decisions/0033-generator.md the
 
 from __future__ import annotations
 
-from paddle_flags.gen.check import check
+from paddle_flags.gen.check import check_consistency
 from paddle_flags.gen.model import FlagSet
 from paddle_flags.gen.normal import normalize
 from paddle_flags.gen.problems import GenerateError, Problems
-from paddle_flags.gen.read import find_companions, read
+from paddle_flags.gen.read import find_companions, read_flag_files
 
 __all__ = ["FlagSet", "GenerateError", "load"]
 
@@ -26,7 +26,7 @@ def load(path: str) -> FlagSet:
 def load_files(paths: dict[str, str]) -> FlagSet:
     """Read the files at these paths, by the names flags, flags_compat and flags_version."""
     problems = Problems()
-    flags = normalize(read(paths), problems)
-    check(flags, problems)
-    problems.stop()
+    flags = normalize(read_flag_files(paths), problems)
+    check_consistency(flags, problems)
+    problems.raise_if_any()
     return flags

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from paddle_flags.gen.problems import Problems
 
 
-def check(flags: FlagSet, problems: Problems) -> None:
+def check_consistency(flags: FlagSet, problems: Problems) -> None:
     """Report every inconsistency."""
-    check_names.check(flags, problems)
-    check_flags.check(flags, problems)
-    check_compat.check(flags, problems)
-    check_versions.check(flags, problems)
+    check_names.check_all_names(flags, problems)
+    check_flags.check_single_flags(flags, problems)
+    check_compat.check_compatibility(flags, problems)
+    check_versions.check_version_history(flags, problems)

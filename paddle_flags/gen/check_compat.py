@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import check_value, check_version, version_key
-from paddle_flags.gen.problems import shown, suggest
+from paddle_flags.gen.problems import quote_yaml, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from paddle_flags.gen.problems import Problems
 
 
-def check(flags: FlagSet, problems: Problems) -> None:
+def check_compatibility(flags: FlagSet, problems: Problems) -> None:
     """Report what is wrong with flags_compat.yaml."""
     _Compat(flags, problems).check()
 
@@ -119,7 +119,7 @@ class _Compat:
         elif check_value(flag, each.value, place, what, self._problems) and (
             each.value == flag.default
         ):
-            found = f"{shown(each.value)}, its default"
+            found = f"{quote_yaml(each.value)}, its default"
             expected = "another value; make what the default implies the default of the other flags"
             self._problems.add(place, what, found, expected)
 
@@ -136,9 +136,9 @@ class _Compat:
         causes: dict[str, Implication] = {}
         setters: dict[str, tuple[Implication, Any]] = {}
         for each in sound:
-            first = causes.setdefault(f"{each.flag}={shown(each.value)}", each)
+            first = causes.setdefault(f"{each.flag}={quote_yaml(each.value)}", each)
             if first is not each:
-                found = f"{shown(each.value)} again"
+                found = f"{quote_yaml(each.value)} again"
                 expected = f"a single implication for it: there is one at {first.at['']}"
                 self._problems.add(each.at["value"], f"{each.flag}: value", found, expected)
             for setting in each.sets:
@@ -146,9 +146,11 @@ class _Compat:
                 if other.flag != each.flag and theirs.value != setting.value:
                     what = f"{each.flag}: sets: {setting.flag}"
                     expected = (
-                        f"{shown(theirs.value)}, as '{other.flag}' sets it at {theirs.at['']}"
+                        f"{quote_yaml(theirs.value)}, as '{other.flag}' sets it at {theirs.at['']}"
                     )
-                    self._problems.add(setting.at["value"], what, shown(setting.value), expected)
+                    self._problems.add(
+                        setting.at["value"], what, quote_yaml(setting.value), expected
+                    )
 
     def _check_cycles(self, sound: list[Implication]) -> None:
         """Report a flag whose implications lead back to itself."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import NUMBERS
-from paddle_flags.gen.problems import shown
+from paddle_flags.gen.problems import quote_yaml
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -21,10 +21,10 @@ _CONTRADICTIONS = (
 )
 
 
-def check(flags: FlagSet, problems: Problems) -> None:
+def check_single_flags(flags: FlagSet, problems: Problems) -> None:
     """Report what is wrong with single flags."""
     for flag in flags.flags:
-        if not _check_parts(flag, problems):
+        if not _check_allowed_keys(flag, problems):
             continue
         if _check_range(flag, problems) and _check_choices(flag, problems):
             check_value(flag, flag.default, flag.at["default"], f"{flag.name}: default", problems)
@@ -38,7 +38,7 @@ def check(flags: FlagSet, problems: Problems) -> None:
             problems.add(import_.at["default"], import_.name, "a NUL", "text without")
 
 
-def _check_parts(flag: Flag, problems: Problems) -> bool:
+def _check_allowed_keys(flag: Flag, problems: Problems) -> bool:
     """Report keys that the type doesn't allow; returns true if there are none."""
     wrong = {
         "items": flag.items is not None and flag.type != "string",
@@ -76,13 +76,13 @@ def _check_choices(flag: Flag, problems: Problems) -> bool:
         if choice is None:
             wrong = True
         elif isinstance(choice, str) and (not choice or "|" in choice):
-            problems.add(place, what, shown(choice), "text without '|', and not empty")
+            problems.add(place, what, quote_yaml(choice), "text without '|', and not empty")
             wrong = True
         elif not in_range(flag, choice):
-            problems.add(place, what, shown(choice), f"a value in {range_text(flag)}")
+            problems.add(place, what, quote_yaml(choice), f"a value in {range_text(flag)}")
             wrong = True
         elif choice in seen:
-            problems.add(place, what, f"{shown(choice)} again", "each choice once")
+            problems.add(place, what, f"{quote_yaml(choice)} again", "each choice once")
             wrong = True
         seen.add(choice)
     return not wrong
@@ -116,7 +116,7 @@ def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problem
         elif isinstance(each, str) and "\0" in each:
             expected = "text without NUL"
         if expected:
-            problems.add(place, what, shown(each), expected)
+            problems.add(place, what, quote_yaml(each), expected)
             return False
     return True
 
@@ -146,12 +146,14 @@ def version_key(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-def check_version(version: str, now: str, place: Any, what: str, problems: Problems) -> bool:
+def check_version(
+    version: str, set_version: str, place: Any, what: str, problems: Problems
+) -> bool:
     """Report a version later than that of the set; returns true if it isn't."""
-    if not now:
+    if not set_version:
         expected = "the set to have a 'version' that is not earlier"
-    elif version_key(version) > version_key(now):
-        expected = f"{now}, the version of the set, or an earlier version"
+    elif version_key(version) > version_key(set_version):
+        expected = f"{set_version}, the version of the set, or an earlier version"
     else:
         return True
     problems.add(place, what, version, expected)

@@ -39,11 +39,11 @@ _COMMON = ("help", "flagfile", "fromenv", "tryfromenv", "undefok")
 Named = tuple[str, str, "Place"]  # name, what it is, where
 
 
-def check(flags: FlagSet, problems: Problems) -> None:
+def check_all_names(flags: FlagSet, problems: Problems) -> None:
     """Report names that aren't allowed, and names that collide."""
     _check_set_name(flags, problems)
     for name, what, place in _all_names(flags):
-        _check_word(name, what, place, problems)
+        _check_not_reserved(name, what, place, problems)
     _check_collisions(flags, problems)
     _check_negations(flags, problems)
 
@@ -69,7 +69,7 @@ def _all_names(flags: FlagSet) -> Iterator[Named]:
         yield retired.name, "retired flag", retired.at["name"]
 
 
-def _check_word(name: str, what: str, place: Place, problems: Problems) -> None:
+def _check_not_reserved(name: str, what: str, place: Place, problems: Problems) -> None:
     own = what in ("flag", "import")  # other names appear on command lines only
     why = ""
     if own and name in _KEYWORDS:

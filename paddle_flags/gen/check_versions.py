@@ -6,14 +6,14 @@ import itertools
 from typing import TYPE_CHECKING
 
 from paddle_flags.gen.check_flags import check_version, version_key
-from paddle_flags.gen.problems import shown, suggest
+from paddle_flags.gen.problems import quote_yaml, suggest
 
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Change, Flag, FlagSet, Version
     from paddle_flags.gen.problems import Problems
 
 
-def check(flags: FlagSet, problems: Problems) -> None:
+def check_version_history(flags: FlagSet, problems: Problems) -> None:
     """Report what is wrong with flags_version.yaml."""
     _check_order(flags, problems)
     known = {flag.name: flag for flag in flags.flags}
@@ -64,7 +64,7 @@ def _check_change(change: Change, version: Version, flag: Flag, problems: Proble
             problems.add(change.at[""], what, "no 'note'", "a 'note' that explains the new meaning")
     elif change.before == change.after and _has_both_sides(change):
         expected = "a value other than 'from'"
-        problems.add(change.at["to"], what, shown(change.after), expected)
+        problems.add(change.at["to"], what, quote_yaml(change.after), expected)
 
 
 def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) -> None:
@@ -78,13 +78,13 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
         what = f"{name}: {kind}"
         for former, later in itertools.pairwise(changes):
             if former.after != later.before:
-                expected = f"{shown(former.after)}, its value since {former.at['to']}"
-                problems.add(later.at["from"], what, shown(later.before), expected)
+                expected = f"{quote_yaml(former.after)}, its value since {former.at['to']}"
+                problems.add(later.at["from"], what, quote_yaml(later.before), expected)
         flag = known[name]
         now = [flag.min, flag.max] if kind == "range" else getattr(flag, kind)
         if changes[-1].after != now:
-            expected = f"{shown(now)}, as in the definition of the flag"
-            problems.add(changes[-1].at["to"], what, shown(changes[-1].after), expected)
+            expected = f"{quote_yaml(now)}, as in the definition of the flag"
+            problems.add(changes[-1].at["to"], what, quote_yaml(changes[-1].after), expected)
 
 
 def _has_both_sides(change: Change) -> bool:

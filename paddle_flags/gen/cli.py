@@ -13,7 +13,7 @@ from paddle_flags.errors import FlagError
 from paddle_flags.extend import suggest_name
 from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
-from paddle_flags.gen.read import find_companions, read, readers_of_fields
+from paddle_flags.gen.read import find_companions, import_fields_module, read_flag_files
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
 from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write
 
@@ -66,7 +66,7 @@ _OTHER_USES = {
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if options.schema:
-        print_text(readers_of_fields().schema_text(options.schema), end="")
+        print_text(import_fields_module().schema_text(options.schema), end="")
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
@@ -116,7 +116,7 @@ def _check_outputs(files: dict[str, str], directory: str) -> int:
 
 
 def _dump_read(paths: dict[str, str]) -> str:
-    source = read(paths)
+    source = read_flag_files(paths)
     parts = {"flags": source.flags, "compat": source.compat, "version": source.version}
     data = {
         name: part and part.model_dump(by_alias=True, exclude_unset=True, warnings=False)

@@ -147,7 +147,7 @@ def _write(texts: dict[str, str], options: Any, words: str) -> list[str]:
 
 def _losses(found: Found) -> list[str]:
     try:
-        found.losses.stop()
+        found.losses.raise_if_any()
     except GenerateError as error:
         return [f"{place}: {text}" if place else text for place, text in error.found]
     return []

@@ -17,7 +17,7 @@ from paddle_flags.gen.diff_flag import (
     Difference,
     compare_flags,
 )
-from paddle_flags.gen.problems import shown, suggest
+from paddle_flags.gen.problems import quote_yaml, suggest
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _Comparison:
         for field, breaks in (("name", (CODE,)), ("version", ())):
             before, after = getattr(self._old, field), getattr(self._new, field)
             if before != after:
-                text = f"{field} of the set: is {shown(after)}, was {shown(before)}"
+                text = f"{field} of the set: is {quote_yaml(after)}, was {quote_yaml(before)}"
                 place = _place_of(self._new, field)
                 yield Difference("", f"set {field}", text, breaks, before, after, place)
 
@@ -210,8 +210,10 @@ class _Comparison:
     # ---- implied values, imports, versions ----
 
     def _compare_implications(self) -> Iterator[Difference]:
-        old = _index_by(map(self._renew_implication, self._old.implies), _cause)
-        for cause, before, after in _pair_by_key(old, _index_by(self._new.implies, _cause)):
+        old = _index_by(map(self._with_current_flag_names, self._old.implies), _implication_key)
+        for cause, before, after in _pair_by_key(
+            old, _index_by(self._new.implies, _implication_key)
+        ):
             sets = [_settings_of(before), _settings_of(after)]
             if before == after:
                 continue
@@ -224,7 +226,7 @@ class _Comparison:
             place = _place_of(after or before)
             yield Difference(cause[0], "implies", text, breaks, sets[0], sets[1], place)
 
-    def _renew_implication(self, entry: Implication) -> Implication:
+    def _with_current_flag_names(self, entry: Implication) -> Implication:
         made: Implication = self._with_current_name(entry)
         return replace(made, sets=[self._with_current_name(each) for each in entry.sets])
 
@@ -241,7 +243,9 @@ class _Comparison:
             for field, broken in (("type", CODE), ("default", BEHAVIOUR)):
                 values = getattr(before, field), getattr(after, field)
                 if values[0] != values[1]:
-                    text = f"import: {field}: is {shown(values[1])}, was {shown(values[0])}"
+                    text = (
+                        f"import: {field}: is {quote_yaml(values[1])}, was {quote_yaml(values[0])}"
+                    )
                     yield Difference(
                         name, "imports", text, (broken,), *values, _place_of(after, field)
                     )
@@ -266,7 +270,7 @@ class _Comparison:
         keys: dict[str, Callable[[Any], Any]] = dict.fromkeys(
             ("flags", "imports", "aliases", "renamed", "retired"), lambda each: each.name
         )
-        keys |= {"deprecated": lambda each: each.flag, "implies": _cause}
+        keys |= {"deprecated": lambda each: each.flag, "implies": _implication_key}
         keys["versions"] = lambda each: each.version
         for part, key in keys.items():
             before = list(map(key, getattr(self._old, part)))
@@ -301,7 +305,7 @@ def _places_of_names(flags: FlagSet) -> dict[str, Place | None]:
     return {each.name: _place_of(each, "name") for each in named}
 
 
-def _cause(each: Implication) -> tuple[str, str]:
+def _implication_key(each: Implication) -> tuple[str, str]:
     return each.flag, to_text(each.value)
 
 

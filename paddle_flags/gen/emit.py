@@ -152,7 +152,7 @@ def to_yaml(tree: Mapping) -> str:
     yaml.width = 2**30
     yaml.indent(mapping=2, sequence=4, offset=2)
     # Else it would write characters that nobody sees, or that turn text round.
-    yaml.allow_unicode = _is_visible(tree)
+    yaml.allow_unicode = _is_printable(tree)
     represent = yaml.representer.add_representer
     represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _scalar_style(key)))
     represent(Scalar, scalar)
@@ -163,10 +163,10 @@ def to_yaml(tree: Mapping) -> str:
     return text.getvalue()
 
 
-def _is_visible(node: Node) -> bool:
+def _is_printable(node: Node) -> bool:
     if isinstance(node, Scalar):
         return node.replace("\n", "").isprintable()
-    return all(map(_is_visible, node if isinstance(node, Sequence) else node.values()))
+    return all(map(_is_printable, node if isinstance(node, Sequence) else node.values()))
 
 
 def _scalar_style(text: str) -> str | None:

@@ -72,7 +72,7 @@ _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~])")
 _BEGINS = re.compile(r"^(\s*)([#+=-]|[0-9]+(?=[.)]))")
 
 
-def md(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Give text for Markdown; nothing in it means anything."""
     lines = (_MARKDOWN.sub(r"\\\1", line.strip()) for line in text.splitlines())
     return "\n".join(
@@ -82,7 +82,7 @@ def md(text: str) -> str:
 
 def md_cell(text: str) -> str:
     """Give text for a cell of a table."""
-    return md(text).replace("\n", "<br>")
+    return escape_markdown(text).replace("\n", "<br>")
 
 
 def md_fact(fact: Fact) -> str:

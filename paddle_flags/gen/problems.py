@@ -53,7 +53,7 @@ class Problems:
         """Add those of an error."""
         self._found += error.found or [(None, str(error))]
 
-    def stop(self) -> None:
+    def raise_if_any(self) -> None:
         """Raise all of them, if there are any."""
         if not self._found:
             return
@@ -67,7 +67,7 @@ class Problems:
         raise error
 
 
-def shown(value: Any) -> str:
+def quote_yaml(value: Any) -> str:
     """Return a value as a message quotes it."""
     text = f"'{value}'" if type(value) is str else _plain_text(value)
     text = text.encode("unicode_escape").decode() if not text.isprintable() else text
@@ -78,7 +78,7 @@ def _plain_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(quote_yaml, value))}]"
     if isinstance(value, AmbiguousText):
         return f"{value} without quotes" if value else "nothing"
     return "nothing" if value is None else str(value)

@@ -24,7 +24,7 @@ class Source:
     version: Versions | None = None
 
 
-def readers_of_fields() -> ModuleType:
+def import_fields_module() -> ModuleType:
     """Return the module `fields`, which takes its time to import."""
     with importing_for_gen("validation", "pydantic"):
         from paddle_flags.gen import fields
@@ -42,11 +42,11 @@ def find_companions(path: str) -> dict[str, str]:
     return found
 
 
-def read(paths: dict[str, str]) -> Source:
+def read_flag_files(paths: dict[str, str]) -> Source:
     """Read the files; raises GenerateError with every error in their structure."""
     problems = Problems()
     found = {name: _read(name, path, problems) for name, path in paths.items()}
-    problems.stop()
+    problems.raise_if_any()
     flags = found["flags"]
     assert flags is not None  # else there were problems
     return Source(flags, found.get("flags_compat"), found.get("flags_version"))
@@ -54,7 +54,7 @@ def read(paths: dict[str, str]) -> Source:
 
 def _read(name: str, path: str, problems: Problems) -> Any:
     try:
-        return readers_of_fields().read(name, read_tree(path), problems)
+        return import_fields_module().read(name, read_tree(path), problems)
     except GenerateError as error:
         problems.add_errors_of(error)
     return None

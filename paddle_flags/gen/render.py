@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.gen import facts
 from paddle_flags.gen.model import Place
 from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, one_of, suggest
-from paddle_flags.gen.values import to_flagfile, to_text
+from paddle_flags.gen.values import quote_for_flagfile, to_text
 from paddle_flags.gen.view import (
     HASH_DIGITS,
     View,
@@ -93,7 +93,7 @@ class _Renderer:
         if "cpp" in languages:
             yield f"{self._stem}.hpp", self._render_template("header.hpp")
         if "python" in languages:
-            self._check_module()
+            self._check_module_name()
             yield f"{self._stem}.py", self._render_template("module.py")
             yield (
                 f"{self._stem}.pyi",
@@ -102,7 +102,7 @@ class _Renderer:
         if "docs" in languages:
             yield from self._render_docs()
 
-    def _check_module(self) -> None:
+    def _check_module_name(self) -> None:
         taken = TAKEN.get(self._stem.lower())  # file names may ignore case
         if taken is None:
             return
@@ -110,7 +110,7 @@ class _Renderer:
         found = f"'{name}', whose module {self._stem} would hide {taken}"
         expected = f"another name, such as 'my_{name}', or --lang without python"
         problems.add(self._set.at["name"], "name", found, expected)
-        problems.stop()
+        problems.raise_if_any()
 
     def _render_c(self) -> Iterator[tuple[str, str]]:
         yield f"{self._stem}.h", self._render_template("header.h")
@@ -127,7 +127,9 @@ class _Renderer:
         yield f"{self._stem}.html", self._render_template("reference.html")
         yield f"{self._stem}.flags", self._render_template("flagfile.flags")
         properties = _schema_properties(self._views)
-        alike = {_either_dash(name): name for name in properties if "_" in name or "-" in name}
+        alike = {
+            _either_dash_pattern(name): name for name in properties if "_" in name or "-" in name
+        }
         config = self._render_template("config.schema.json", properties=properties, alike=alike)
         yield f"{self._stem}.schema.json", config
 
@@ -191,11 +193,11 @@ def _make_environment(templates: str | None) -> Any:
         "qualified": lambda kind, prefix: re.sub(r"\b(?=[a-z])", prefix, kind),
         "text": to_text,
         "docstring": _docstring,
-        "flagfile": to_flagfile,
+        "flagfile": quote_for_flagfile,
         "settings": lambda sets: {each.flag: each.value for each in sets},
         "facts": facts.facts,
         "side": facts.side_text,
-        "md": facts.md,
+        "md": facts.escape_markdown,
         "md_cell": facts.md_cell,
         "md_fact": facts.md_fact,
         "html_fact": facts.html_fact,
@@ -221,7 +223,7 @@ def _check_templates(directory: str, own: str) -> None:
                 "a template that nothing uses",
                 expected,
             )
-    problems.stop()
+    problems.raise_if_any()
 
 
 def _views_by_category(living: list[View]) -> list[tuple[str, list[View]]]:
@@ -239,7 +241,7 @@ def _docstring(text: str, indent: int) -> str:
     return '"""' + "\n".join([first, *(line and " " * indent + line for line in more)]) + '"""'
 
 
-def _either_dash(name: str) -> str:
+def _either_dash_pattern(name: str) -> str:
     """Return a pattern in which - and _ are alike, as they are on command lines."""
     return "^" + re.sub("[-_]", "[-_]", name.replace(".", "[.]")) + "$"
 

@@ -139,7 +139,7 @@ def to_text(value: Value) -> str:
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 
-def to_flagfile(text: str) -> str:
+def quote_for_flagfile(text: str) -> str:
     """Return a value as in a line of a flagfile."""
     if text.isprintable() and text == text.strip() and not text.startswith("$'"):
         return text

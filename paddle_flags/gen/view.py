@@ -146,14 +146,14 @@ class View:
         made: dict[str, Any] = {"description": self.flag.help}
         made |= {} if "sensitive" in self.flag.attributes else {"default": self.flag.default}
         made |= {"deprecated": True} if self.deprecated else {}
-        return made | _config_value(self.flag)
+        return made | _config_value_schema(self.flag)
 
 
 def _c_texts(texts: dict[str, str]) -> Iterator[str]:
     return (f".{name} = {c_string(text)}" for name, text in texts.items() if text)
 
 
-def _config_value(flag: Flag) -> dict[str, Any]:
+def _config_value_schema(flag: Flag) -> dict[str, Any]:
     """Every flag takes text: quantities, and lists with commas."""
     kind = flag.items or flag.type
     wanted: dict[str, Any] = {"type": _JSON[MEMBERS[kind]]}

@@ -40,11 +40,11 @@ def read(pid: int, *, history: bool = False) -> dict[str, Any]:
     `settable`. A sensitive flag has no values here either.
     """
     program = _program_name(pid)
-    document = read_memory(lambda: open_memory(pid), history=history)
+    document = read_stable_flags(lambda: open_memory(pid), history=history)
     return {"attached": True, "pid": pid, "program": program, **document}
 
 
-def read_memory(look_again: Callable[[], Memory], *, history: bool = False) -> dict[str, Any]:
+def read_stable_flags(look_again: Callable[[], Memory], *, history: bool = False) -> dict[str, Any]:
     """Read the flags in a memory until two passes agree, or a few times."""
     passes: list[Pass] = []
     changed: set[str] = set()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.live._attach_index import NAMES, POINTER, VALUE
 from paddle_flags.live._attach_memory import Exhausted, Unreadable
-from paddle_flags.live._attach_values import decode, is_natural, items_of, json_of, text_of
+from paddle_flags.live._attach_values import decode, is_type_limit, items_of, json_of, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ class Pass:
         count = index.number("names.count", names)
         if count > FLAGS_MAX:
             count, self.complete = FLAGS_MAX, False
-        nodes = list(self._read_chunks(index.number("names.chunks", names), count))
+        nodes = list(self._iter_chunk_nodes(index.number("names.chunks", names), count))
         seen = bytearray(count)
         at = index.number("names.first_listed", names)
         while 0 < at <= count and not seen[at - 1]:
@@ -102,7 +102,7 @@ class Pass:
         if self._index.bits("flag.defined", node) and self._index.number("flag.cells", node):
             yield node
 
-    def _read_chunks(self, chunks: int, count: int) -> Iterator[bytes]:
+    def _iter_chunk_nodes(self, chunks: int, count: int) -> Iterator[bytes]:
         index = self._index
         most, size = index.constants["chunk.count"], index.sizes["flag"]
         for first in range(0, count, most):
@@ -116,13 +116,13 @@ class Pass:
 
     # ---- Modules ----
 
-    def path_of(self, number: int) -> str:
+    def module_path(self, number: int) -> str:
         """Return the path of a module by its number; "" if there is none."""
         if number not in self._paths:
-            self._paths[number] = self._read_path(number)
+            self._paths[number] = self._read_module_path(number)
         return self._paths[number]
 
-    def _read_path(self, number: int) -> str:
+    def _read_module_path(self, number: int) -> str:
         index, memory = self._index, self._memory
         modules = memory.read(_pointer(memory, index.modules), index.sizes["list"])
         if not 0 < number <= index.number("list.count", modules):
@@ -247,7 +247,7 @@ class _Flag:
         found = {}
         for name in ("min", "max"):
             bound = decode(self.type, self.index.raw(f"def.{name}", self.definition))
-            if not is_natural(self.type, bound, size, upper=name == "max"):
+            if not is_type_limit(self.type, bound, size, upper=name == "max"):
                 found[name] = bound
         return found
 
@@ -264,7 +264,7 @@ class _Flag:
         index = self.index
         module = self._read_text(index.number("def.module", self.definition))
         return {
-            "module": module or self.run.path_of(index.bits("cell.module", self.cell)),
+            "module": module or self.run.module_path(index.bits("cell.module", self.cell)),
             "file": self._read_text(index.number("def.file", self.definition)),
             "line": index.number("def.line", self.definition),
         }
@@ -362,7 +362,7 @@ class _Flag:
         named = self._read_text(self.index.number("def.module", definition))
         if named and self.index.bits("cell.registered", cell):
             return named
-        return self.run.path_of(self.index.bits("cell.module", cell))
+        return self.run.module_path(self.index.bits("cell.module", cell))
 
 
 def _origin(entry: Entry) -> dict[str, str]:

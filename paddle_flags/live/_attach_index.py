@@ -65,7 +65,7 @@ def _elf_kind_text(head: bytes) -> str:
     return f"{bits}-bit {_MACHINES.get(number, f'machine {number}')}, {order}-endian"
 
 
-def _is_file(region: Region) -> bool:
+def _is_file_start(region: Region) -> bool:
     return region.offset == 0 and region.access[:1] == "r" and region.path[:1] not in ("", "[")
 
 
@@ -75,7 +75,7 @@ def _iter_images(memory: Memory) -> Iterator[_Image]:
     others: list[str] = []
     found = False
     for region in memory.regions:
-        head = memory.peek(region.start, 64) if _is_file(region) else b""
+        head = memory.peek(region.start, 64) if _is_file_start(region) else b""
         if len(head) < 64 or not head.startswith(_MAGIC):
             continue
         if head[4:6] + head[18:20] != own:
@@ -240,7 +240,7 @@ class Index:
         table = memory.read(rows, row_size * count)
         for i in range(count):
             name, *row = _ROW.unpack_from(table, i * row_size)
-            self._add(name.rstrip(b"\0").decode("ascii", "replace"), *row)
+            self._add_row(name.rstrip(b"\0").decode("ascii", "replace"), *row)
         self._add_bits(memory, examples)
         self._check()
         self.marks = self._attribute_fields(MARK)
@@ -248,7 +248,7 @@ class Index:
         self.texts = self._attribute_fields(TEXT, NAMES)
         """Likewise those that are text."""
 
-    def _add(self, name: str, kind: int, at: int, size: int) -> None:
+    def _add_row(self, name: str, kind: int, at: int, size: int) -> None:
         if kind == _TYPE and 0 < size <= _NUMBER_MAX:
             self.types[at] = (name, size)
         elif kind == _SOURCE:

@@ -68,7 +68,7 @@ def _item(text: str, type_name: str) -> Scalar:
     return int(text, 16 if is_hex else 10)
 
 
-def is_natural(type_name: str, value: Scalar, size: int, *, upper: bool) -> bool:
+def is_type_limit(type_name: str, value: Scalar, size: int, *, upper: bool) -> bool:
     """Return whether a bound is just that of the type, where a variable has `size` bytes."""
     if isinstance(value, (bool, str)):
         return True

@@ -63,7 +63,7 @@ class Client:
     def _ask(self, method: str, params: dict[str, Any]) -> Any:
         if self._rest is not None:
             return self._rest.ask(method, params)
-        return Connection(self._target, self._timeout).answer(method, params)
+        return Connection(self._target, self._timeout).ask_once(method, params)
 
     def _events(self, since: str | None, alive: float) -> Iterator[Event]:
         if self._rest is not None:

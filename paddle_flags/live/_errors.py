@@ -85,13 +85,13 @@ def make_refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
     )
     error = LiveError(problem.detail)
     error.problem = problem
-    error._errors = tuple(_make_part(each, problem) for each in problem.errors)
+    error._errors = tuple(_make_flag_error(each, problem) for each in problem.errors)
     if error.errors:
         error.status = error.errors[0].status
     return error
 
 
-def _make_part(fields: dict[str, Any], problem: Problem) -> LiveError:
+def _make_flag_error(fields: dict[str, Any], problem: Problem) -> LiveError:
     name = _get_text(fields, "name")
     part = LiveError(_get_text(fields, "detail") or f"{name}: {problem.title}")
     part.problem = problem

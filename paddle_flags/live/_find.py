@@ -163,7 +163,7 @@ def _ask_process(path: str) -> Found | None:
     owner: int | None = None
     try:
         owner = os.lstat(path).st_uid
-        process = Connection(path, _PATIENCE, _LONGEST).answer("hello", {})
+        process = Connection(path, _PATIENCE, _LONGEST).ask_once("hello", {})
         process.pop("you", None)
     except LiveError as error:
         if isinstance(error.__cause__, (ConnectionRefusedError, FileNotFoundError)):

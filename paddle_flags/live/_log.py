@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Event = Mapping[str, Any]
 
-__all__ = ["log_event", "log_exit", "logger", "message_of"]
+__all__ = ["log_event", "logger", "message_of", "warn_change_at_exit"]
 
 logger = logging.getLogger("paddle_flags.live")
 """Gets each event, with the level INFO, or WARNING if the change was refused."""
@@ -35,7 +35,7 @@ def message_of(event: Event) -> str:
     """Return an event as one line, in which no text of a client passes for another part."""
     kind = str(event.get("event"))
     heads = {"set": "change", "ended": "end of change", "fleet": "fleet change"}
-    head = heads.get(kind, _word_text(kind))
+    head = heads.get(kind, _quote_unless_word(kind))
     if event.get("change") is not None:
         head += f" {event['change']}"
     if event.get("undoes") is not None:
@@ -43,7 +43,7 @@ def message_of(event: Event) -> str:
     return _event_line(head, event)
 
 
-def log_exit(change: Event) -> None:
+def warn_change_at_exit(change: Event) -> None:
     """Warn of a temporary change that is on when the program ends."""
     text = _event_line(f"the program ends and temporary change {change['change']} is on", change)
     logger.warning(text, extra={"paddle_flags": {**change, "event": "exit"}})
@@ -53,23 +53,24 @@ def _event_line(head: str, event: Event) -> str:
     flags = event.get("flags") or []
     is_over = event.get("event") == "ended"  # what it was is long ago
     listed = [
-        _word_text(each.get("name")) if is_over else _change_text(each) for each in flags[:_MOST]
+        _quote_unless_word(each.get("name")) if is_over else _change_text(each)
+        for each in flags[:_MOST]
     ]
     listed += [f"and {len(flags) - _MOST} more flags"] * (len(flags) > _MOST)
     parts = [f"{head}: {', '.join(listed)}" if listed else head]
     if event.get("who") is not None:
         parts.append(f"by {_who_text(event['who'])}")
     if event.get("until"):
-        parts.append(f"until {_word_text(event['until'])}")
+        parts.append(f"until {_quote_unless_word(event['until'])}")
     if event.get("reason"):
         parts.append(f"reason {_quoted(event['reason'])}")
     if event.get("detail"):
-        parts.append(f"{_word_text(event.get('kind'))} {_quoted(event['detail'])}")
+        parts.append(f"{_quote_unless_word(event.get('kind'))} {_quoted(event['detail'])}")
     return "; ".join(parts)
 
 
 def _change_text(flag: Event) -> str:
-    name = _word_text(flag.get("name"))
+    name = _quote_unless_word(flag.get("name"))
     if "new" not in flag:
         return name
     old = f"from {_quoted(flag['old'])} " if "old" in flag else ""
@@ -78,14 +79,14 @@ def _change_text(flag: Event) -> str:
 
 def _who_text(who: Event) -> str:
     known = [f"{key} {who[key]}" for key in ("uid", "pid") if who.get(key) not in {None, -1}]
-    known += [_word_text(who["command"])] if who.get("command") else []
+    known += [_quote_unless_word(who["command"])] if who.get("command") else []
     behalf = who.get("on_behalf_of") or {}
-    parts = [_word_text(behalf[key]) for key in ("label", "host") if behalf.get(key)]
+    parts = [_quote_unless_word(behalf[key]) for key in ("label", "host") if behalf.get(key)]
     known += [f"on behalf of {' at '.join(parts)}"] if behalf else []
     return ", ".join(known) or "somebody unknown"
 
 
-def _word_text(text: object) -> str:
+def _quote_unless_word(text: object) -> str:
     """Return the text, in quotes if it isn't one word."""
     return str(text) if _WORD.fullmatch(str(text)) else _quoted(text)
 

@@ -73,10 +73,10 @@ class RestLink:
         path += f"?since={quote(str(params['since']), safe='')}" if "since" in params else ""
         body = json.dumps(params, allow_nan=False) if verb == "POST" else None
 
-        def work(send: Send) -> Any:
-            return _read_document(send(verb, self._process_path(send) + path, body))
+        def request_document(send: Send) -> Any:
+            return _read_document(send(verb, self._find_process_path(send) + path, body))
 
-        return check_document(self._run_in_thread(work, self._timeout), ANSWERS[method])
+        return check_document(self._run_in_thread(request_document, self._timeout), ANSWERS[method])
 
     def events(self, since: str | None, alive: float) -> Iterator[Event]:
         """Yield the events of one connection, until it is lost.
@@ -84,13 +84,13 @@ class RestLink:
         Return when the server can't keep it open, and expects another one.
         """
 
-        def work(send: Send) -> http.client.HTTPResponse:
-            answer = send("GET", f"{self._process_path(send)}/events", None, since or "")
+        def open_stream(send: Send) -> http.client.HTTPResponse:
+            answer = send("GET", f"{self._find_process_path(send)}/events", None, since or "")
             if answer.status != http.client.OK:
                 _read_document(answer)
             return answer
 
-        with self._run_in_thread(work, alive) as answer:
+        with self._run_in_thread(open_stream, alive) as answer:
             try:
                 yield from _read_events(answer, since or "")
             except (OSError, http.client.HTTPException) as error:
@@ -121,7 +121,7 @@ class RestLink:
             opened[-1].close()  # with the answer
             return answer
 
-        def run() -> None:
+        def run_work() -> None:
             with suppress(InvalidStateError):  # nobody waits any more
                 try:
                     done.set_result(work(send))
@@ -129,7 +129,7 @@ class RestLink:
                     connection.close()
                     done.set_exception(error)
 
-        threading.Thread(target=run, name="paddle_flags request", daemon=True).start()
+        threading.Thread(target=run_work, name="paddle_flags request", daemon=True).start()
         try:
             return done.result(self._timeout)
         except (OSError, UnicodeError, http.client.HTTPException) as error:
@@ -146,7 +146,7 @@ class RestLink:
             return http.client.HTTPConnection(host, port, timeout=patience)
         return http.client.HTTPSConnection(host, port, timeout=patience, context=self._tls)
 
-    def _process_path(self, send: Send) -> str:
+    def _find_process_path(self, send: Send) -> str:
         """Return the path of the process; a gateway that shows a single one means that."""
         processes = f"{self._prefix}/v1/processes"
         if self._pid is not None:

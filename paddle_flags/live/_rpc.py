@@ -115,10 +115,10 @@ class Connection:
             self._prepare_socket().sendall(line)
         except OSError as error:
             raise connection_error(self._path, error) from error
-        result = _result_of(_decode(self._read()), self._count)
+        result = _result_of(_decode(self._receive_line()), self._count)
         return check_document(result, ANSWERS.get(method, {}))
 
-    def answer(self, method: str, params: Params | bytes) -> Any:
+    def ask_once(self, method: str, params: Params | bytes) -> Any:
         """Return the whole result of a single request, in one piece where it comes in pages.
 
         Parameters as bytes are a JSON object without line breaks. Flags are as they are at one
@@ -151,7 +151,7 @@ class Connection:
             yield first
             while True:
                 self._deadline = time.monotonic() + alive
-                yield _event_of(_decode(self._read()))
+                yield _event_of(_decode(self._receive_line()))
 
     def _ask_pages(self, method: str, params: Params) -> Any:
         items, key, after = _LISTS[method]
@@ -176,7 +176,7 @@ class Connection:
                     whole, found, removed = page, {}, set()
         return _raise_malformed("it has too many pages")
 
-    def _read(self) -> bytes:
+    def _receive_line(self) -> bytes:
         """Return the next line."""
         searched = 0
         while (end := self._data.find(b"\n", searched)) < 0:

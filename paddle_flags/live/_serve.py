@@ -23,7 +23,7 @@ from paddle_flags.extend import (
     report_unraisable,
     to_argument,
 )
-from paddle_flags.live._log import log_event, log_exit
+from paddle_flags.live._log import log_event, warn_change_at_exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -107,7 +107,7 @@ class Server:
         options.audit, options.context = new_text_callback(self._handle_event)
         _call_library("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
-        _watch_children(self)
+        _close_at_child_exit(self)
 
     def _handle_event(self, event: bytes) -> None:
         """Hand over an event, on a thread of the library."""
@@ -254,12 +254,12 @@ def report_change(
     _call_library("pd_live_report", ctypes.byref(change))
 
 
-def count_temporary() -> int:
+def count_temporary_changes() -> int:
     """Return how many temporary changes are on in this process."""
     return int(_load_library().pd_live_count_temporary())
 
 
-def _watch_children(*servers: Server) -> None:
+def _close_at_child_exit(*servers: Server) -> None:
     """Close the servers when a child of multiprocessing ends, which it does without atexit."""
     util: Any = sys.modules.get("multiprocessing.util")
     for server in servers if util else ():
@@ -272,26 +272,26 @@ def _close_with_process(server: Server) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _watch_children(*_servers))
+    os.register_at_fork(after_in_child=lambda: _close_at_child_exit(*_servers))
 
 
 @atexit.register
 def _close_all() -> None:
-    if _servers and count_temporary():
-        _log_temporary()
+    if _servers and count_temporary_changes():
+        _warn_temporary_changes()
     while _servers:
         _servers[0].close()
 
 
-def _log_temporary() -> None:
+def _warn_temporary_changes() -> None:
     """Warn of temporary changes that are on when the program ends."""
     from paddle_flags.live._client import Client
 
     try:
         for change in Client(_servers[0].address).changes():
             if change["state"] == "on":
-                log_exit(change)
+                warn_change_at_exit(change)
     except Exception as error:  # the program ends in any case
         report_unraisable(
-            error, "Exception ignored while temporary changes were listed", _log_temporary
+            error, "Exception ignored while temporary changes were listed", _warn_temporary_changes
         )

@@ -85,7 +85,7 @@ class Program:
     def end_program(self) -> None:
         raise NotImplementedError
 
-    def count_dropped(self) -> int:
+    def count_dropped_values(self) -> int:
         return self._dropped
 
 

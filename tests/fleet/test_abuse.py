@@ -121,7 +121,7 @@ def test_a_member_stays_while_the_engine_has_no_room(members, fleet):
     one.do(
         "from paddle_flags.fleet import _directory\n"
         "def write(*_, **__): raise OSError(28, 'No space left on device')\n"
-        "_directory.write = write\n"
+        "_directory.write_temporary = write\n"
         "level.value = 3"
     )
     one.wait_for("'No space left' in pf.fleet.member().problem", True)

@@ -345,11 +345,11 @@ def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store,
 
 
 def test_a_link_that_a_file_server_made_although_its_answer_was_lost_counts(tmp_path):
-    temporary = _directory.write(tmp_path, b"x", durable=True)
+    temporary = _directory.write_temporary(tmp_path, b"x", durable=True)
     target = tmp_path / "target"
     os.link(temporary, target)  # the first call, whose answer is lost
     assert _directory._link(temporary, target)
-    other = _directory.write(tmp_path, b"y", durable=True)
+    other = _directory.write_temporary(tmp_path, b"y", durable=True)
     assert not _directory._link(other, target)
 
 

@@ -175,7 +175,7 @@ def test_a_problem_ends_in_status_with_the_change_that_replaces_its_values(fleet
 def test_diff_lists_values_sources_and_members(fleet_command, members):
     one, _ = members()
     assert (fleet_command("diff").returncode, fleet_command("diff").stdout) == (0, "")
-    one.do("level.value = 5; pf.fleet.member().update_document()")
+    one.do("level.value = 5; pf.fleet.member().follow_and_publish()")
     ended = fleet_command("diff")
     assert ended.returncode == 1
     assert lines(ended)[0] == "flag value source members"
@@ -239,7 +239,7 @@ def complete(line: str) -> list[str]:
 def test_a_shell_completes_options_flags_and_members(fleet, members, url):
     one, _ = members()
     fleet.set({"lr": 0.5})
-    one.do("level.value = 5; pf.fleet.member().update_document()")
+    one.do("level.value = 5; pf.fleet.member().follow_and_publish()")
     assert complete(f"paddle-flags set {url} --fo") == ["--for", "--force"]
     assert complete(f"paddle-flags set {url} l") == ["level=", "lr="]
     assert complete(f"paddle-flags get {url} lr") == ["lr"]
@@ -269,7 +269,7 @@ def test_get_prints_a_value_alone_or_several_by_name(fleet_command):
 def test_explain_lists_values_members_that_differ_and_changes(fleet_command, members):
     one, _ = members()
     fleet_command("set", "level=3", "--reason", "try", "--wait", "60")
-    one.do("level.value = 5; pf.fleet.member().update_document()")
+    one.do("level.value = 5; pf.fleet.member().follow_and_publish()")
     found = lines(fleet_command("explain", "level"))
     assert found[:2] == ["level", ""]
     assert found[2:4] == ["values of the fleet:", "flag value for revision by reason"]
@@ -328,7 +328,7 @@ def test_a_change_that_a_later_one_has_replaced_cannot_be_undone(fleet_command):
 def test_all_that_forbids_a_change_is_reported_together(fleet, fleet_command, members):
     one, _ = members()
     one.do("pf.define('checks', True, '', unsafe=True)")
-    one.do("pf.define('token', '', '', sensitive=True); pf.fleet.member().update_document()")
+    one.do("pf.define('token', '', '', sensitive=True); pf.fleet.member().follow_and_publish()")
     ended = fleet_command("set", "checks=false", "token=x", "--wait", "60")
     assert ended.returncode == 1
     first, second = (line.partition(" error: ")[2] for line in ended.stderr.splitlines())

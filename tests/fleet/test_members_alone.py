@@ -32,7 +32,7 @@ class StandingClock(Clock):
     def sleep(self, seconds):
         self.time += seconds
 
-    def spread(self, seconds):
+    def random_delay(self, seconds):
         return 0.0
 
 

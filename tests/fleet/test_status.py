@@ -150,8 +150,8 @@ def run_with(skew, *tokens):
 def test_diff_names_the_default_of_members_with_the_same_definitions(fleet, members):
     every = members(3)
     for each in every:
-        each.do("pf.fleet.member().update_document()")
-    every[0].do("level.value = 5; pf.fleet.member().update_document()")
+        each.do("pf.fleet.member().follow_and_publish()")
+    every[0].do("level.value = 5; pf.fleet.member().follow_and_publish()")
     [found] = fleet.diff()
     assert [(each.value, each.members) for each in found.holders] == [
         ("1", ("trainer-1", "trainer-2")),
@@ -163,16 +163,16 @@ def test_diff_names_the_default_of_members_with_the_same_definitions(fleet, memb
 def test_diff_names_the_defaults_of_members_with_other_definitions(fleet, members):
     one, two = members(2)
     two.do("pf.define('extra', 1, 'Of this one')")
-    one.do("level.value = 5; pf.fleet.member().update_document()")
-    two.do("pf.fleet.member().update_document()")
+    one.do("level.value = 5; pf.fleet.member().follow_and_publish()")
+    two.do("pf.fleet.member().follow_and_publish()")
     found = {each.name: [h.value for h in each.holders] for each in fleet.diff()}
     assert found == {"extra": [None, "1"], "level": ["5", "1"]}
 
 
 def test_diff_says_whose_values_it_does_not_know(fleet, members):
     one, two = members(2, ttl=SOON)
-    two.do("pf.define('extra', 1, 'Of this one'); pf.fleet.member().update_document()")
-    one.do("level.value = 5; pf.fleet.member().update_document()")
+    two.do("pf.define('extra', 1, 'Of this one'); pf.fleet.member().follow_and_publish()")
+    one.do("level.value = 5; pf.fleet.member().follow_and_publish()")
     two.stop()
     [found] = [each for each in fleet.diff() if each.name == "level"]
     assert [each.value for each in found.holders] == ["5", "its own default, or not defined"]

@@ -21,7 +21,7 @@ def test_no_value_comes_before_its_step_by_an_undo_or_a_reset(fleet, members):
             take_back()
     assert one.ask("level.value") == 3
     one.do("pf.fleet.tick(100)")
-    one.ask("pf.fleet.member().update_document()")
+    one.ask("pf.fleet.member().follow_and_publish()")
     fleet.undo(second, wait=SOON)
     assert one.ask("level.value") == 9
 

@@ -214,10 +214,10 @@ class _WorldClock(Clock):
     def sleep(self, seconds: float) -> None:
         self._world.park(self._world.time + seconds)
 
-    def spread(self, seconds: float) -> float:
+    def random_delay(self, seconds: float) -> float:
         return self._world.random.uniform(0, seconds)
 
-    def lock(self) -> Lock:
+    def make_lock(self) -> Lock:
         return Lock(self._world)
 
     def spawn(self, function: Callable[[], object], name: str) -> None:

@@ -166,7 +166,7 @@ def test_a_connection_that_is_aborted_before_it_is_made_asks_for_nothing(tmp_pat
         connection = Connection(path, 10)
         connection.abort()
         with pytest.raises(LiveConnectionError, match="closed"):
-            connection.answer("flags.set", {"set": {"level": 3}})
+            connection.ask_once("flags.set", {"set": {"level": 3}})
     assert not any(seen)
 
 

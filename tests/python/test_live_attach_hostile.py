@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import paddle_flags.live._attach_memory as limits
-from paddle_flags.live._attach import read_memory
+from paddle_flags.live._attach import read_stable_flags
 from paddle_flags.live._attach_index import Index, find_index
 from paddle_flags.live._attach_memory import (
     PAGE,
@@ -70,7 +70,7 @@ class Image:
         self.put(address, number.to_bytes(WORD, sys.byteorder))
 
     def read(self) -> dict[str, Any]:
-        return read_memory(self.memory, history=True)
+        return read_stable_flags(self.memory, history=True)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Image:
                         image.pages[page] = data
             return image.fetch(address, size)
 
-        read_memory(lambda: Memory(image.regions, record), history=True)
+        read_stable_flags(lambda: Memory(image.regions, record), history=True)
         return image
 
 

@@ -11,11 +11,11 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.check import check
+from paddle_flags.gen.check import check_consistency
 from paddle_flags.gen.emit import to_trees, to_yaml
 from paddle_flags.gen.normal import normalize
 from paddle_flags.gen.problems import GenerateError, Problems
-from paddle_flags.gen.read import Source, readers_of_fields
+from paddle_flags.gen.read import Source, import_fields_module
 from paddle_flags.gen.tree import Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Found:
         """Report what flags.yaml can't express; the flag itself is kept."""
         self.losses.add(place, what, found, expected)
 
-    def leave_out(self, place: Place, what: str, found: object, expected: str) -> None:
+    def report_left_out(self, place: Place, what: str, found: object, expected: str) -> None:
         """Report why a flag is left out."""
         self.losses.add(place, what, found, f"{expected}; it is left out")
 
@@ -66,14 +66,14 @@ def _run_stages(trees: dict[str, Any]) -> None:
     problems = Problems()
     for tree in trees.values():
         _check_text(tree, problems)
-    problems.stop()
+    problems.raise_if_any()
     reads: Any = {
-        name: readers_of_fields().read(name, tree, problems) for name, tree in trees.items()
+        name: import_fields_module().read(name, tree, problems) for name, tree in trees.items()
     }
-    problems.stop()
+    problems.raise_if_any()
     source = Source(reads["flags"], reads.get("flags_compat"))
-    check(normalize(source, problems), problems)
-    problems.stop()
+    check_consistency(normalize(source, problems), problems)
+    problems.raise_if_any()
 
 
 def _check_text(node: Node, problems: Problems) -> None:
@@ -96,7 +96,7 @@ def _drop_refused(found: Found, error: GenerateError) -> None:
         if place is not None and id(place) in bad:
             what, _, said = text.partition(": found ")
             thing, _, expected = said.rpartition(", expected ")
-            found.leave_out(place, what, thing, expected)
+            found.report_left_out(place, what, thing, expected)
     gone = {records[each].name for each in bad if hasattr(records[each], "type")}
     for part in _PARTS:
         kept = [

@@ -16,7 +16,7 @@ from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.texts import flag_of
 from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Place
-from paddle_flags.gen.problems import shown, suggest
+from paddle_flags.gen.problems import quote_yaml, suggest
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Importer:
             if not action.option_strings:
                 is_command = isinstance(action, argparse._SubParsersAction)
                 what = "subcommands" if is_command else "a positional argument"
-                self._found.leave_out(self._place(action), action.dest, what, "an option")
+                self._found.report_left_out(self._place(action), action.dest, what, "an option")
             elif not isinstance(action, (argparse._HelpAction, argparse._VersionAction)):
                 by_dest.setdefault(action.dest, []).append(action)
         for dest, actions in by_dest.items():
@@ -121,7 +121,7 @@ class _Importer:
             if not known:
                 what = f"an option that can't be a flag ({self._left_out.get(dest, 'it is one')})"
                 place, word = self._place(actions[0]), _option_text(actions[0])
-                self._found.leave_out(place, word, what, "an option that stores a value")
+                self._found.report_left_out(place, word, what, "an option that stores a value")
             else:
                 self._import_flag(FLAGS[known[0]], actions)
         self._report_groups()
@@ -137,7 +137,7 @@ class _Importer:
         flags.flags.append(flag_of(live, name, place, self._found))
         for action in actions:
             self._report_losses(action, name)
-        self._report_default(live, name, actions)
+        self._report_missing_default(live, name, actions)
         for each in dict.fromkeys(each for action in actions for each in _flag_names(action)):
             if each != name:
                 flags.aliases.append(Alias(each, name, at={"": self._place(actions[0])}))
@@ -151,10 +151,10 @@ class _Importer:
 
     # ---- What a flag can't say ----
 
-    def _report_default(self, live: LiveFlag[Any], name: str, actions: Actions) -> None:
+    def _report_missing_default(self, live: LiveFlag[Any], name: str, actions: Actions) -> None:
         default = self._parser.get_default(actions[0].dest)
         if default in (None, argparse.SUPPRESS) and not (live.required or live.items):
-            expected = f"a value; {shown(to_text(live.default))} is written"
+            expected = f"a value; {quote_yaml(to_text(live.default))} is written"
             place = self._place(actions[0])
             self._found.report_loss(place, f"{name}: default", "no default", expected)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paddle_flags._doctor.bridges import bridge_of, bridged_flags, is_built_in
+from paddle_flags._doctor.bridges import bridge_instruction, bridged_flags, is_built_in
 from paddle_flags._doctor.variables import variables_in
 from paddle_flags.gen.model import Place
 
@@ -48,7 +48,9 @@ def report_foreign(
             " they are left out"
         )
     for library, names in sorted(others.items()):
-        expected = f"flags of paddle_flags{_remedy_text(bridge_of(binaries[library], library))}"
+        expected = (
+            f"flags of paddle_flags{_remedy_text(bridge_instruction(binaries[library], library))}"
+        )
         found.report_loss(
             Place(path, 1, 1), "", _flags_text(names, library), f"{expected}; they are left out"
         )

@@ -13,7 +13,7 @@ from paddle_flags.errors import FlagFileError
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.importers.texts import from_text
 from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place
-from paddle_flags.gen.problems import GenerateError, one_of, shown, suggest
+from paddle_flags.gen.problems import GenerateError, one_of, quote_yaml, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,10 +95,10 @@ def _import_flag(fields: dict[str, str], where: str, found: Found) -> None:
     name, kind, default = (fields.get(key, "") for key in ("name", "type", "default"))
     if kind not in TYPES:
         hint = suggest(kind, TYPES)
-        found.leave_out(place, f"{name}: type", shown(kind), one_of(TYPES) + hint)
+        found.report_left_out(place, f"{name}: type", quote_yaml(kind), one_of(TYPES) + hint)
         return
     if default == REDACTED:
-        found.leave_out(place, f"{name}: default", "a hidden value", "a visible value")
+        found.report_left_out(place, f"{name}: default", "a hidden value", "a visible value")
         return
     meaning = fields.get("meaning", "").strip()
     if not meaning:

@@ -38,12 +38,12 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
     before = loaded_binaries()
     plugin = load_plugin(path)
     lives = list(plugin.flags.values())
-    generated = [match[1] for match in map(_match_schema, lives) if match]
+    generated = [match[1] for match in map(_match_schema_flag, lives) if match]
     stem = re.sub(r"\W", "_", os.path.basename(plugin.path).partition(".")[0])
     chosen = name or next(iter(generated), stem.removeprefix("lib"))
     found = Found(FlagSet(chosen, version, at={"": Place(plugin.path, 1, 1)}))
     for live in lives:
-        if not _match_schema(live):
+        if not _match_schema_flag(live):
             _import_flag(live, found)
     loaded = loaded_binaries()
     own = [each for each in loaded if os.path.realpath(each.binary.path) == plugin.path]
@@ -88,7 +88,7 @@ def _import_definition(definition: Any, found: Found) -> None:
         )
 
 
-def _match_schema(live: Live[Any]) -> re.Match[str] | None:
+def _match_schema_flag(live: Live[Any]) -> re.Match[str] | None:
     own = live.hidden and live.read_only and live.type == "string"
     return _SCHEMA.fullmatch(live.name) if own else None
 
@@ -106,16 +106,16 @@ def _import_flag(live: Live[Any], found: Found) -> None:
     for each in live.aliases:
         flags.aliases.append(Alias(each, live.name, at={"": _place_of(live)}))
     for each in live.old_names:
-        version = _unknown_version(found, place, f"{live.name}: old name '{each}'")
+        version = _report_unknown_version(found, place, f"{live.name}: old name '{each}'")
         flags.renamed.append(Renamed(each, live.name, version, at={"": _place_of(live)}))
     if live.deprecated is not None:
-        version = _unknown_version(found, place, f"{live.name}: deprecated")
+        version = _report_unknown_version(found, place, f"{live.name}: deprecated")
         reason, instead = split_advice(live.deprecated)
         at = {"": _place_of(live)}
         flags.deprecated.append(Deprecated(live.name, version, instead, reason, at=at))
 
 
-def _unknown_version(found: Found, place: Place, what: str) -> str:
+def _report_unknown_version(found: Found, place: Place, what: str) -> str:
     """Return the version to write for one that a plugin doesn't record."""
     found.flags.version = found.flags.version or UNKNOWN_VERSION
     version = found.flags.version
@@ -128,5 +128,5 @@ def _unknown_version(found: Found, place: Place, what: str) -> str:
 def _make_retired(live: Live[Any], place: Place, found: Found) -> Retired:
     reason, instead = split_advice(live.retired or "")
     told = _RETIRED.match(live.help)
-    version = told[1] if told else _unknown_version(found, place, f"{live.name}: retired")
+    version = told[1] if told else _report_unknown_version(found, place, f"{live.name}: retired")
     return Retired(live.name, live.type, version, instead, reason, at={"": place})
