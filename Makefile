@@ -104,10 +104,8 @@ bench-instructions: $(VENV)/built ## Count instructions and compare them with th
 layers: ## Check that files use only earlier layers; ARGS="--draw" or "--write"
 	$(PYTHON) tools/layers.py $(ARGS)
 
-lists: ## Generate the code and the schemas that follow from the lists in the headers
+lists: ## Generate the code that follows from the lists in the headers
 	$(PYTHON) tools/lists.py
-	$(MAKE) $(VENV)/test
-	$(BIN)/python tools/schemas.py
 
 abi: ## Compare the binary interface with its record; ARGS=--renew
 	$(PYTHON) tools/abi.py $(ARGS)

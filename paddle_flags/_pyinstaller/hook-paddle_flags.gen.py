@@ -1,4 +1,4 @@
-"""For programs that generate: templates and schemas."""
+"""For programs that generate: the templates."""
 
 from PyInstaller.utils.hooks import collect_data_files
 
