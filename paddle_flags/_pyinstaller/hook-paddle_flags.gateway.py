@@ -1,4 +1,4 @@
-"""For programs with a gateway: the page, and the description of its API."""
+"""For programs with a gateway: the page."""
 
 from PyInstaller.utils.hooks import collect_data_files
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from functools import cache, partial
-from importlib.resources import files
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -14,8 +13,8 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from paddle_flags import __version__
 from paddle_flags.gateway.fleets import WatchedFleet
+from paddle_flags.gateway.openapi import openapi
 from paddle_flags.gateway.problems import JsonResponse, Refusal, problem_response
 from paddle_flags.gateway.processes import Processes, run_in_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
@@ -143,15 +142,6 @@ class Gateway:
     async def _show_openapi(self, request: Request) -> Response:
         _check_parameters(request)
         return JsonResponse(openapi())
-
-
-@cache
-def openapi() -> dict[str, Any]:
-    """Return the OpenAPI document."""
-    text = files("paddle_flags.gateway").joinpath("openapi.json").read_text("ascii")
-    document: dict[str, Any] = json.loads(text)
-    document["info"]["version"] = __version__
-    return document
 
 
 # ---- Requests ----

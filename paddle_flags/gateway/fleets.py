@@ -14,6 +14,7 @@ from paddle_flags.fleet._operate import ConflictError, SensitiveError, Unconfirm
 from paddle_flags.fleet._record import Change, selector
 from paddle_flags.fleet._status import View
 from paddle_flags.fleet._store import ReadOnlyError, UnreachableError
+from paddle_flags.gateway.documents import FleetChangeRequest
 from paddle_flags.gateway.fleet_documents import fleet_document, outcome_document
 from paddle_flags.gateway.problems import Refusal
 from paddle_flags.live._documents import find_invalid_field
@@ -36,16 +37,7 @@ _PROBLEMS: tuple[tuple[type[Exception] | tuple[type[Exception], ...], int, str],
 )
 
 _SWITCHES = {True: "true", False: "false"}
-_REQUEST: dict[str, Any] = {
-    "set": dict[str, str | bool | float | None],
-    "reason": str,
-    **dict.fromkeys(("role", "host", "member"), str | None),
-    "for": str | float | None,
-    **dict.fromkeys(("at_step", "expect"), int | None),
-    **dict.fromkeys(("force", "dry_run"), bool | None),
-    "confirm": list[str] | None,
-    "wait": float | None,
-}
+_FIELDS = FleetChangeRequest.__annotations__
 
 
 class WatchedFleet:
@@ -107,10 +99,10 @@ def _read_request(body: bytes) -> dict[str, Any]:
     given = _parse_json(body)
     if not isinstance(given, dict):
         _refuse_member("body", "expected one JSON object")
-    for name in given.keys() - _REQUEST.keys():
-        _refuse_member(name, f"unknown member; expected one of {', '.join(_REQUEST)}")
-    given = {**dict.fromkeys(_REQUEST), **given}
-    fault = find_invalid_field(given, _REQUEST)
+    for name in given.keys() - _FIELDS.keys():
+        _refuse_member(name, f"unknown member; expected one of {', '.join(_FIELDS)}")
+    given = {**dict.fromkeys(_FIELDS), **given}
+    fault = find_invalid_field(given, FleetChangeRequest)
     if fault is not None or not given["reason"]:
         _refuse_member(fault or "reason", "is missing, or has another type")
     texts = _parse_json(body, parse_int=str, parse_float=str)["set"]  # digits as they stand there

@@ -1,7 +1,8 @@
 """The documents of the live protocol as types, and the check that an answer is one of them.
 
 docs/reference/live-protocol.md describes their fields. All of them are checked: an answer may come
-from any program that listens there.
+from any program that listens there. What `Annotated` adds isn't: it is for the description of the
+API that a gateway makes from the types.
 """
 # Without `annotations` of `__future__`, as the check reads the types.
 
@@ -9,62 +10,115 @@ from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
 from typing import (
+    Annotated,
     Any,
     Literal,
     NamedTuple,
     NotRequired,
     TypedDict,
+    Union,
     get_args,
     get_origin,
     get_type_hints,
     is_typeddict,
 )
 
+from paddle_flags.extend import C_TYPES, MARK_MEANINGS
 from paddle_flags.live._errors import LiveError
 
+UNIONS = (Union, UnionType)
+"""The origins of `A | B`, of which the first one has a part that is annotated."""
+
+# ---- Parts ----
+
+
+class Rule:
+    """What JSON Schema says of a type beyond its name."""
+
+    def __init__(self, **keywords: Any) -> None:
+        self.keywords = keywords
+
+
+Count = Annotated[int, Rule(minimum=0)]
+Number = Annotated[int, Rule(minimum=1)]
+Seconds = Annotated[float, Rule(minimum=0)]
+Name = Annotated[str, Rule(pattern="^[A-Za-z_][A-Za-z0-9_.-]*$", maxLength=255)]
+Type = Annotated[str, Rule(enum=list(C_TYPES))]
+Mark = Annotated[str, Rule(enum=list(MARK_MEANINGS))]
+Epoch = Annotated[str, Rule(pattern="^[0-9a-f]{16}$"), "another text in each process"]
+Revision = Annotated[Count, "of the last change of a flag"]
+Time = Annotated[str, Rule(format="date-time", pattern=r"T[0-9:]{8}\.[0-9]{3}Z$"), "in UTC"]
+Source = Annotated[
+    str,
+    Rule(enum="default,file,environment,argv,fleet,run time,override,scope,live".split(",")),
+    "where a value came from",
+]
 Value = bool | int | float | str | list[Any] | None
 
 
-Text = str | dict[str, Any] | None
-"""In place of a long one, its length and digest."""
+class LongText(TypedDict):
+    """What stands for a text of more than 4 KiB."""
+
+    length: Annotated[Count, "bytes"]
+    sha256: str
+
+
+Text = str | LongText | None
+
+
+class Person(TypedDict, total=False):
+    """For whom a client asks."""
+
+    label: Annotated[str, "of the token or user"]
+    host: Annotated[str, "the address of the client"]
 
 
 class Who(TypedDict, total=False):
     """Who makes a change, or asks; a gateway says for whom it asks, and what they may do."""
 
-    uid: int | None
+    uid: Annotated[int | None, "of the process that connected to the socket"]
     pid: int | None
     command: str | None
-    on_behalf_of: dict[str, str]
+    on_behalf_of: Person
     label: str
     host: str
-    may: list[str]
+    may: list[Literal["read", "change"]]
 
 
-class Process(TypedDict):
+# ---- Answers and events ----
+
+
+class ProcessState(TypedDict):
+    """What a process is, whoever asks."""
+
+    api: Annotated[int, Rule(const=1)]
+    version: Annotated[str, "of the library"]
+    program: str
+    pid: Number
+    host: str
+    epoch: Epoch
+    revision: Revision
+    flags: Annotated[Count, "how many are defined"]
+    temporary: Annotated[Count, "how many temporary changes are on"]
+    startup_over: Annotated[
+        bool, "a command line was parsed: from then on only flags with the mark `runtime` change"
+    ]
+    dropped: Annotated[Count, "how many values of a fleet flags have refused"]
+
+
+class Process(ProcessState):
     """What a process is."""
 
-    api: int
-    version: str
-    program: str
-    pid: int
-    host: str
-    epoch: str
-    revision: int
-    flags: int
     you: Who
-    temporary: int
-    startup_over: bool
-    dropped: int
 
 
 class Temporary(TypedDict):
     """That a value is a temporary one."""
 
-    change: int
-    until: str
-    left: float
-    below: NotRequired[Text]
+    change: Number
+    until: Time
+    left: Annotated[Seconds, "seconds"]
+    below: NotRequired[Annotated[Text, "the value when it ends"]]
 
 
 class Entry(TypedDict):
@@ -72,59 +126,61 @@ class Entry(TypedDict):
 
     value: NotRequired[Value]
     text: NotRequired[Text]
-    source: str
+    source: Source
     place: NotRequired[str]
-    replaced: NotRequired[bool]
+    replaced: bool
 
 
 class FlagEvent(TypedDict):
     """What happened to a flag."""
 
-    revision: int
-    at: str
-    name: str
+    revision: Revision
+    at: Time
+    name: Name
     kind: Literal["value", "defined", "removed", "frozen"]
     old: NotRequired[Text]
     new: NotRequired[Text]
-    source: NotRequired[str]
+    source: NotRequired[Source]
     place: NotRequired[str]
-    change: NotRequired[int]
+    change: NotRequired[Number]
     who: NotRequired[Who]
     reason: NotRequired[str | None]
-    until: NotRequired[str | None]
+    until: NotRequired[Time | None]
 
 
 class FlagState(TypedDict):
-    """A flag with its value."""
+    """A flag with its value; if it is sensitive, without."""
 
-    name: str
-    type: str
-    help: NotRequired[str]
-    items: NotRequired[str]
-    value: NotRequired[Value]
-    text: NotRequired[Text]
+    name: Name
+    type: Type
+    help: str
+    items: NotRequired[Annotated[Type, "of a list"]]
+    value: NotRequired[
+        Annotated[Value, "null: an optional flag without a value; infinities and NaN are text"]
+    ]
+    text: NotRequired[Annotated[Text, "sets the value again"]]
     default: NotRequired[Value]
     default_text: NotRequired[Text]
-    source: str
-    place: NotRequired[str]
-    revision: NotRequired[int]
-    min: NotRequired[float | str]
+    source: Source
+    place: NotRequired[Annotated[str, "in the source: a file with the line, a variable, a client"]]
+    revision: NotRequired[Revision]
+    min: NotRequired[Annotated[float | str, "infinities are text"]]
     max: NotRequired[float | str]
     choices: NotRequired[list[str]]
     unit: NotRequired[str]
     category: NotRequired[str]
-    aliases: NotRequired[list[str]]
-    old_names: NotRequired[list[str]]
+    aliases: NotRequired[list[Name]]
+    old_names: NotRequired[list[Name]]
     deprecated: NotRequired[str]
     retired: NotRequired[str]
     metavar: NotRequired[str]
-    module: NotRequired[str]
-    file: NotRequired[str]
-    line: NotRequired[int]
-    marks: NotRequired[list[str]]
+    module: str
+    file: str
+    line: Annotated[Count, "0: unknown"]
+    marks: list[Mark]
     frozen: NotRequired[bool]
-    settable: bool
-    refusal: NotRequired[str]
+    settable: Annotated[bool, "whether a client may change it here"]
+    refusal: NotRequired[Annotated[str, "why not"]]
     temporary: NotRequired[Temporary]
 
 
@@ -132,52 +188,81 @@ class FlagDetails(FlagState):
     """A flag with its history, the current value first, and with its latest changes."""
 
     history: NotRequired[list[Entry]]
-    log: NotRequired[list[FlagEvent]]
+    log: NotRequired[Annotated[list[FlagEvent], "the latest first"]]
+
+
+class Flag(TypedDict):
+    """One flag."""
+
+    epoch: Epoch
+    revision: Revision
+    flag: FlagDetails
 
 
 class Flags(TypedDict):
     """All flags, or those that changed after a revision."""
 
-    epoch: str
-    revision: int
-    complete: bool
+    epoch: Epoch
+    revision: Revision
+    complete: Annotated[bool, "all flags are here, not only those that changed"]
     flags: list[FlagState]
-    removed: list[str]
+    removed: Annotated[list[Name], "what is no longer defined"]
 
 
 class Changed(TypedDict):
-    """A flag in a change."""
+    """A flag in a change; a sensitive one has no texts."""
 
-    name: str
+    name: Name
     old: NotRequired[Text]
     new: NotRequired[Text]
-    source: NotRequired[str]
-    hidden: NotRequired[bool]
+
+
+class NewlyChanged(Changed):
+    """A flag that was just changed."""
+
+    source: Source
+    hidden: Annotated[bool, "an override of the program hides the new value"]
 
 
 class ChangeResult(TypedDict):
     """What a change did."""
 
-    change: int | None
-    revision: int
+    change: Annotated[Number | None, "its number; null in a dry run"]
+    revision: Revision
     dry_run: bool
-    until: str | None
-    flags: list[Changed]
+    until: Time | None
+    flags: list[NewlyChanged]
 
 
 class Change(TypedDict):
     """A change by a client."""
 
-    change: int
-    at: str
+    change: Number
+    at: Time
     kind: Literal["set", "undo", "fleet"]
-    undoes: int | None
+    undoes: Number | None
     who: Who
     reason: str | None
-    until: str | None
+    until: Time | None
     state: Literal["on", "kept", "ended", "undone"]
-    undoable: bool
+    undoable: Annotated[bool, "whether you can take it back now"]
     flags: list[Changed]
+
+
+class Changes(TypedDict):
+    """The changes by clients, the latest first."""
+
+    epoch: Epoch
+    revision: Revision
+    changes: list[Change]
+
+
+# Functions, as `from` is a keyword.
+Gap = TypedDict("Gap", {"epoch": Epoch, "from": Revision, "revision": Revision})
+FlagEvents = TypedDict(
+    "FlagEvents",
+    {"epoch": Epoch, "from": Revision, "revision": Revision, "changes": list[FlagEvent]},
+)
 
 
 class Event(NamedTuple):
@@ -193,9 +278,9 @@ class Event(NamedTuple):
 ANSWERS: Mapping[str, Any] = {
     "hello": Process,
     "flags.list": Flags,
-    "flags.get": {"flag": FlagDetails},
+    "flags.get": Flag,
     "flags.set": ChangeResult,
-    "changes.list": {"changes": list[Change]},
+    "changes.list": Changes,
     "changes.undo": ChangeResult,
     "steps.get": {"step": int | None},
     "steps.gate": {"step": int | None},
@@ -203,11 +288,7 @@ ANSWERS: Mapping[str, Any] = {
 }
 """The results of the methods; an object has at least the fields in braces."""
 
-EVENTS: Mapping[str, Any] = {
-    "hello": Process,
-    "changes": {"changes": list[FlagEvent]},
-    "gap": {"revision": int},
-}
+EVENTS: Mapping[str, Any] = {"hello": Process, "changes": FlagEvents, "gap": Gap}
 """The data of events by their kinds."""
 
 
@@ -227,7 +308,7 @@ def find_invalid_field(value: object, form: Any, name: str = "") -> str | None:
     if type(value) in _types_of(form):
         return None
     kind, kinds = get_origin(form), get_args(form)
-    if kind is UnionType:
+    if kind in UNIONS:
         fits = any(find_invalid_field(value, each, name) is None for each in kinds)
         return None if fits else name
     if kind in (list, dict) and isinstance(value, kind):
@@ -240,7 +321,7 @@ def find_invalid_field(value: object, form: Any, name: str = "") -> str | None:
 @cache
 def _types_of(form: Any) -> frozenset[type]:
     """Return the types of which each value has a form."""
-    if get_origin(form) is UnionType:
+    if get_origin(form) in UNIONS:
         return frozenset().union(*map(_types_of, get_args(form)))
     if get_origin(form) is Literal:  # a later version may have others
         return frozenset([str])

@@ -111,6 +111,7 @@ def test_an_answer_of_a_process_that_is_none_is_an_error(data: bytes, tmp_path: 
 
 
 FLAG = {"name": "x", "type": "string", "source": "default", "settable": True}
+FLAG |= {"help": "", "module": "", "file": "", "line": 0, "marks": []}
 WRONG_FLAGS: dict[str, Any] = {
     "a number for a text": {**FLAG, "help": 5},
     "a truth for a number": {**FLAG, "line": True},
