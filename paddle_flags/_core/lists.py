@@ -38,7 +38,7 @@ def _bool(text: str) -> bool:
 _READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float, str: str}
 
 
-def decode(item: type, text: str) -> tuple[Any, ...]:
+def parse_list(item: type, text: str) -> tuple[Any, ...]:
     """Return the values in the text of a list whose items have a Python type."""
     return tuple(map(_READ[item], split_list(text)))
 

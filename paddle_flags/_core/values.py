@@ -83,7 +83,7 @@ BY_NAME: dict[str, ValueType] = {kind.name: kind for kind in _SCALARS}
 
 def _list_type(item: ValueType) -> ValueType:
     def decode(pointer: Any) -> tuple[Any, ...]:
-        return lists.decode(item.python, to_text(pointer))
+        return lists.parse_list(item.python, to_text(pointer))
 
     text = BY_NAME["string"]
     kind = ValueType(text.number, text.name, tuple, text.pointer, text.member, decode)
@@ -181,7 +181,7 @@ def decode_list(state: int, text: str) -> tuple[Any, ...]:
     """Return the values in the text of a list flag in this state."""
     item = _BY_STATE[state].item
     assert item  # that of a list
-    return lists.decode(item.python, text)
+    return lists.parse_list(item.python, text)
 
 
 def from_c(kind: ValueType, value: Any) -> Any:

@@ -74,7 +74,7 @@ def preview_names(
     text = preview_line(tokens, options, flag=flag, config=config).text
     if text is None:  # nothing new: what the flag has
         text = flag.text
-    return list(lists.decode(str, text)) if flag.items else [text][: len(text)]
+    return list(lists.parse_list(str, text)) if flag.items else [text][: len(text)]
 
 
 def read_files(files: ConfigFiles | None, options: ParseOptions) -> Any:

@@ -10,9 +10,10 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from paddle_flags.extend import format_argument
 from paddle_flags.live._attach_index import NAMES, POINTER, VALUE
 from paddle_flags.live._attach_memory import Exhausted, Unreadable
-from paddle_flags.live._attach_values import decode, is_type_limit, items_of, json_of, text_of
+from paddle_flags.live._attach_values import decode, is_type_limit, items_of, json_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -229,7 +230,7 @@ class _Flag:
             return {}
         if optional and entry.source == "default":
             return {key: None, text: None}
-        return {key: self._json_value(entry.value), text: text_of(entry.value)}
+        return {key: self._json_value(entry.value), text: format_argument(entry.value)}
 
     def _json_value(self, value: Scalar) -> Scalar | list[Scalar]:
         if self.items and isinstance(value, str):
@@ -354,7 +355,7 @@ class _Flag:
                 self.run.unread.add(self.name)
             elif index.number("def.type", definition) == number and not self.sensitive:
                 value = self._decode_scalar(self.memory.read(variable, index.types[number][1]))
-                if text_of(value or 0) != text_of(self._current_value() or 0):
+                if format_argument(value or 0) != format_argument(self._current_value() or 0):
                     return Entry(value, "run time", 0, 0, self._place_of(cell, definition))
         return None
 

@@ -518,3 +518,14 @@ def test_a_text_of_more_than_64_kib_is_cut():
     assert found["long"]["value"] == "x" * 65536
     assert found["longer"]["value"] == "y" * 65536
     assert document["cut"] == ["longer"]
+
+
+def test_blanks_around_the_items_of_a_list_are_no_part_of_them():
+    code = PYTHON.replace("sys.argv[1:]", "()").replace(
+        "pf.FLAGS.level = 7",
+        "pf.define('parts', ['']); pf.FLAGS['parts'].set_from_string(' a , \"b,c\"')",
+    )
+    with started(sys.executable, "-c", code) as running:
+        document = read(running.pid)
+    found = {flag["name"]: flag for flag in document["flags"]}
+    assert found["parts"]["value"] == ["a", "b,c"]

@@ -386,7 +386,7 @@ def test_text_that_is_a_list_is_one_for_csv_too(text: str) -> None:
 def test_a_list_of_python_reads_back_equal(items: list[str]) -> None:
     items = [item.encode("utf-8", "replace").decode() for item in items]
     text = lists.encode(tuple(items))
-    assert lists.decode(str, text) == tuple(items)
+    assert lists.parse_list(str, text) == tuple(items)
     assert items_of(text.encode()) == [item.encode() for item in items]
 
 
