@@ -3,58 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
-from fractions import Fraction
 from typing import Any
 
-from paddle_flags.extend import format_argument
-from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Scalar, Value
+from paddle_flags.extend import ffi, format_argument, lib
+from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, UNITS, Scalar, Value
 from paddle_flags.gen.problems import AmbiguousText
 
-_BYTES = {"B": 1, "KB": 1000}
-_BYTES |= {f"{prefix}B": 1000**power for power, prefix in enumerate("kMGTPE", 1)}
-_BYTES |= {f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGTPE", 1)}
-_SECONDS: dict[str, int | Fraction] = {"d": 86400, "h": 3600, "min": 60, "m": 60, "s": 1}
-_SECONDS |= {"ms": Fraction(1, 10**3), "ns": Fraction(1, 10**9)}
-_SECONDS |= dict.fromkeys(
-    ("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"), Fraction(1, 10**6)
-)
-_SUFFIXES: dict[str, dict[str, Any]] = {"bytes": _BYTES, "seconds": _SECONDS}
 _AS_IN = {"bytes": "64KiB", "seconds": "1m30s"}
-_PART = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]+)")
 # By the member of pd_value that a type uses.
 _PYTHON: dict[str, Any] = {"b": bool, "i64": int, "u64": int, "f64": (int, float), "str": str}
 _NOUNS = {"b": "true or false", "f64": "a number", "str": "text"}
-_LONGEST = 99  # bytes of a quantity
 
 
 class InvalidValueError(Exception):
     """A value is invalid; the text says what was expected."""
-
-
-def suffixes(unit: str) -> list[str]:
-    """Return the units that may follow a number."""
-    return list(_SUFFIXES[unit])
-
-
-def parse_quantity(text: str, unit: str) -> Fraction | None:
-    """Return the number that "64MiB" or "1h30m" stands for, or None."""
-    if len(text.encode()) > _LONGEST:
-        return None
-    bare = text[1:] if text[:1] in ("+", "-") else text
-    total, at = Fraction(0), 0
-    last: Any = None
-    for match in _PART.finditer(bare):
-        factor = _SUFFIXES[unit].get(match[2])
-        if match.start() != at or factor is None:
-            return None
-        if last is not None and (unit == "bytes" or factor >= last):
-            return None
-        total += Fraction(match[1]) * factor
-        at, last = match.end(), factor
-    if not bare or at != len(bare):
-        return None
-    return -total if text[0] == "-" else total
 
 
 def expected_text(kind: str, unit: str | None = None) -> str:
@@ -89,18 +51,24 @@ def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
     """Return a hint about `unit` for a quantity of a flag without one."""
     if unit is not None or type(raw) is not str or kind in ("bool", "string"):
         return ""
-    needed = next((each for each in _SUFFIXES if parse_quantity(raw, each) is not None), None)
+    needed = next((e for e in UNITS if convert_quantity(raw, "double", e) is not raw), None)
     return f"; a quantity needs 'unit: {needed}'" if needed else ""
 
 
 def convert_quantity(text: str, kind: str, unit: str) -> Any:
-    """Return the number of a quantity; the text itself if it is none, or not a whole number."""
-    number = parse_quantity(text, unit)
-    if number is None:
-        return text
-    if kind in FLOATING:
-        return float(number)
-    return int(number) if number.denominator == 1 else text
+    """Return the number that "64MiB" or "1h30m" stands for; other text is returned unchanged."""
+    if not text.isprintable() or _parse_number(text, kind, None) is not None:
+        return text  # a plain number in quotes is text
+    number = _parse_number(text, kind, unit)
+    return text if number is None else number
+
+
+def _parse_number(text: str, kind: str, unit: str | None) -> Any:
+    """Return the number that a flag of a type would have; None if it refuses the text."""
+    out, number = ffi.new("pd_value *"), getattr(lib, f"PD_TYPE_{kind}")
+    given = unit.encode() if unit else ffi.NULL
+    status = lib.pd_value_parse(number, given, text.encode(), out, ffi.NULL)
+    return getattr(out, MEMBERS[kind]) if status == lib.PD_OK else None
 
 
 def _to_double(raw: float) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.extend import C_TYPES, ffi
 from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Flag, FlagSet, to_data
-from paddle_flags.gen.values import suffixes, to_text
+from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 # By the member of pd_value that a type uses.
 _PYTHON = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
 _JSON = {"b": "boolean", "i64": "integer", "u64": "integer", "f64": "number", "str": "string"}
+# What may follow a number, by unit.
+_SUFFIXES = {
+    "bytes": "B|KB|kB|MB|GB|TB|PB|EB|KiB|MiB|GiB|TiB|PiB|EiB",
+    "seconds": "d|h|min|m|s|ms|ns|us|\N{MICRO SIGN}s|\N{GREEK SMALL LETTER MU}s",
+}
 # These don't affect programs: a new help text is not a new schema.
 _WORDS = ("help", "category", "owner", "since", "reason", "versions", "version")
 _FIELDS = [name for name, _ in ffi.typeof("pd_flag_def").fields]
@@ -184,7 +189,7 @@ def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
         number += r"|[iI][nN][fF].*|[nN][aA][nN]"
     if unit is not None:
         more = "+" if unit == "seconds" else ""
-        number += rf"|(([0-9]+\.?[0-9]*|\.[0-9]+)({'|'.join(suffixes(unit))})){more}"
+        number += rf"|(([0-9]+\.?[0-9]*|\.[0-9]+)({_SUFFIXES[unit]})){more}"
     return {"pattern": f"^[-+]?({number})$"}
 
 
