@@ -44,6 +44,8 @@ from paddle_flags._input.argv import before_reading as before_reading
 from paddle_flags._input.argv import read_argv as read_argv
 from paddle_flags._input.environment import EnvironmentOptions as EnvironmentOptions
 from paddle_flags._input.options import ParseOptions as ParseOptions
+from paddle_flags._input.unknown import flag_names as flag_names
+from paddle_flags._input.unknown import variable_suffix_of as variable_suffix_of
 from paddle_flags._native import ffi as ffi
 from paddle_flags._native import lib as lib
 from paddle_flags._report.facts import FlagSnapshot as FlagSnapshot

@@ -7,17 +7,11 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from paddle_flags import FLAGS
 from paddle_flags._doctor.bridges import BUILT_IN
-from paddle_flags.extend import for_each, iter_pending, to_text
+from paddle_flags.extend import iter_pending, to_text, variable_suffix_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-
-def variable_suffix_of(name: str) -> str:
-    """Return the name of a flag as a variable has it, behind the prefix."""
-    return name.replace("-", "_").replace(".", "_")
 
 
 def unknown_variables(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -36,9 +30,3 @@ def unknown_variables(prefix: str, names: Iterable[str]) -> Iterator[tuple[str, 
             offered = capitals if re.fullmatch("[A-Z0-9_]+", name) else flags
             near = difflib.get_close_matches(name, sorted(offered), n=1, cutoff=0.7)
             yield variable, prefix + near[0] if near else ""
-
-
-def names_for_environment() -> set[str]:
-    """Return the names that the environment may use for the flags of this process: no aliases."""
-    names = for_each(FLAGS.values(), lambda flag: {flag.name, *flag.old_names})
-    return set[str]().union(*names)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._doctor import process
 from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
-from paddle_flags._doctor.environment import names_for_environment, unknown_variables
+from paddle_flags._doctor.environment import unknown_variables
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.read import read_binary
 from paddle_flags._doctor.registries import find_duplicated_flags, registry_problems
 from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
 from paddle_flags.errors import FlagError
-from paddle_flags.extend import ErrorList, ffi, lib
+from paddle_flags.extend import ErrorList, ffi, flag_names, lib
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,9 +82,7 @@ def examine(
     }
     report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]
     report["problems"] += _problems(report)
-    names = names_for_environment() | {
-        f.name for binary in [*not_loaded, *in_files] for f in binary.flags
-    }
+    names = flag_names() | {f.name for binary in [*not_loaded, *in_files] for f in binary.flags}
     if env_prefix and names:
         report["problems"] += [
             f"environment: {variable}: no flag has this name"

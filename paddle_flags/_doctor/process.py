@@ -10,6 +10,7 @@ from paddle_flags.extend import (
     check_status,
     describe_origin,
     ffi,
+    iter_pending,
     lib,
     new_error,
     to_text,
@@ -134,7 +135,7 @@ def host_problems(copies: Sequence[Report]) -> Iterator[str]:
 
 def pending() -> Iterator[Report]:
     """Return the values for flags that are not defined yet."""
-    for info in _iterate_infos(lib.pd_pending_get, "pd_pending_info"):
+    for info in iter_pending():
         yield {
             "name": to_text(info.name),
             "source": to_text(lib.pd_source_name(info.origin.source)),
