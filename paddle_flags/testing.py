@@ -26,7 +26,12 @@ from paddle_flags._core.hooks import (
 from paddle_flags._core.redefine import unregister_flag
 from paddle_flags._core.registry import FLAGS, Registry, assign_values, merge_named_values
 from paddle_flags._core.scope import decorate_with_scope
-from paddle_flags._core.status import check_call, check_status, new_error, to_text
+from paddle_flags._core.status import (
+    call_and_raise_deferred,
+    call_checked,
+    new_struct,
+    to_text,
+)
 from paddle_flags._fast import scopes_ended
 from paddle_flags._input import argv, config
 from paddle_flags._native import ffi, lib
@@ -52,8 +57,7 @@ class State:
 
     def __init__(self) -> None:
         made = ffi.new("pd_snapshot **")
-        err = new_error()
-        check_status(lib.pd_snapshot_take(made, err), err)
+        call_checked(lib.pd_snapshot_take, made)
         self._snapshot = ffi.gc(made[0], lib.pd_snapshot_free)
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
@@ -127,8 +131,7 @@ class State:
         """Put the values back."""
         argv.remember_prefix(self._input[0])
         config.remember_files(self._input[1])
-        err = new_error()
-        check_call(lib.pd_snapshot_restore(self._snapshot, err), err)
+        call_and_raise_deferred(lib.pd_snapshot_restore, self._snapshot)
 
     def _is_new_or_reloaded(self, module: str) -> bool:
         """Return whether a module was first imported since, and will not be again, or reloaded.
@@ -175,7 +178,7 @@ def _undefine_flags(flags: list[Flag[Any]]) -> None:
 
 def _native_modules() -> set[str]:
     paths: set[str] = set()
-    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
+    info = new_struct("pd_module_info")
     handle = lib.pd_module_next(ffi.NULL)
     while handle:
         if lib.pd_module_get_info(handle, info, ffi.NULL) == lib.PD_OK:

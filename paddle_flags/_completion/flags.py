@@ -18,9 +18,9 @@ from paddle_flags._completion.answer import (
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.names import name_in_token, normalize_name
 from paddle_flags._core.registry import FLAGS, find_silently
-from paddle_flags._core.status import check_status, new_error, to_text
+from paddle_flags._core.status import to_text
 from paddle_flags._fast import split_list
-from paddle_flags._native import ffi, lib
+from paddle_flags._native import lib
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _possible_values_of_token(token: str) -> _Values:
     flag = find_silently(name)
     if flag is not None:
         with suppress(FlagError):
-            return _possible_values_of_flag(_info_of(flag.handle))
+            return _possible_values_of_flag(flag._info())
     own, _ = _OWN.get(normalize_name(name), (_NO_VALUE, ""))
     return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 
@@ -203,7 +203,7 @@ def _offered_flags() -> Iterator[Any]:
     """Return the pd_flag_info of each flag that should be used."""
     for flag in FLAGS.values():
         with suppress(FlagError):  # it may leave, on another thread
-            info = _info_of(flag.handle)
+            info = flag._info()
             gone = to_text(info.deprecated) or to_text(info.retired)
             if not (gone or info.hidden or info.read_only):
                 yield info
@@ -240,13 +240,6 @@ def _complete_spelling(name: str, typed: str) -> str | None:
         return None
     rest = name[len(typed) :]
     return typed + (rest.replace("_", "-") if "-" in typed and "_" not in typed else rest)
-
-
-def _info_of(handle: Any) -> Any:
-    info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-    err = new_error()
-    check_status(lib.pd_flag_get_info(handle, info, err), err)
-    return info
 
 
 # ---- What every command line has ----

@@ -12,7 +12,7 @@ from paddle_flags._core.hooks import (
     is_within_our_call,
     name_of,
 )
-from paddle_flags._core.status import store_failure, to_text
+from paddle_flags._core.status import new_struct, store_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._core.values import (
@@ -137,7 +137,7 @@ def release_old_types(flag: Flag[Any], context: int = 0) -> None:
     contexts = contexts_of_flags.setdefault(flag._address, set())
     if context:
         contexts.add(context)
-    info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+    info = new_struct("pd_flag_info")
     defined = lib.pd_flag_get_info(flag.handle, info, ffi.NULL) == lib.PD_OK
     current = int(ffi.cast("uintptr_t", info.context)) if defined else 0
     for each in [each for each in contexts if each != current]:

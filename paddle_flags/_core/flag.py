@@ -8,10 +8,10 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
-    check_call,
-    check_status,
+    call_and_raise_deferred,
+    call_checked,
     failures,
-    new_error,
+    get_info,
     queued_warnings,
     quote_value,
     raise_deferred,
@@ -132,8 +132,7 @@ class Flag(FlagDefinition[T]):
         data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self.sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
         origin, _place = origin_at(caller_place(1))  # which points at the place
-        err = new_error()
-        check_call(lib.pd_batch_set(item, 1, origin, ffi.NULL, err), err)
+        call_and_raise_deferred(lib.pd_batch_set, item, 1, origin, ffi.NULL)
 
     @property
     def text(self) -> str:
@@ -143,12 +142,11 @@ class Flag(FlagDefinition[T]):
         """
         if self.value is None:
             return ""
-        err = new_error()
         size = 64
         while True:
             buffer = ffi.new("char[]", size)
             length = ffi.new("size_t *")
-            check_status(lib.pd_flag_get_text(self.handle, buffer, size, length, err), err)
+            call_checked(lib.pd_flag_get_text, self.handle, buffer, size, length)
             if length[0] < size:
                 return to_text(buffer)
             size = length[0] + 1
@@ -159,8 +157,7 @@ class Flag(FlagDefinition[T]):
         Inside an `override` of this flag, the end of the override brings back the values
         from before it. Raises ReadOnlyFlagError or FrozenFlagError.
         """
-        err = new_error()
-        check_call(lib.pd_flag_reset(self.handle, err), err)
+        call_and_raise_deferred(lib.pd_flag_reset, self.handle)
 
     def set_default(self, value: T) -> None:
         """Give the flag another default, which it keeps while any module defines it.
@@ -186,13 +183,11 @@ class Flag(FlagDefinition[T]):
 
     def freeze(self) -> None:
         """Make every change raise FrozenFlagError until `unfreeze`, for native code too."""
-        err = new_error()
-        check_call(lib.pd_flag_freeze(self.handle, err), err)
+        call_and_raise_deferred(lib.pd_flag_freeze, self.handle)
 
     def unfreeze(self) -> None:
         """Allow changes again after `freeze`."""
-        err = new_error()
-        check_call(lib.pd_flag_unfreeze(self.handle, err), err)
+        call_and_raise_deferred(lib.pd_flag_unfreeze, self.handle)
 
     # ---- where the value comes from ----
 
@@ -254,10 +249,7 @@ class Flag(FlagDefinition[T]):
 
     def _entry(self, index: int = 0) -> Any:
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
-        entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
-        err = new_error()
-        check_status(lib.pd_flag_get_entry(self.handle, index, entry, err), err)
-        return entry
+        return get_info("pd_flag_entry", lib.pd_flag_get_entry, self.handle, index)
 
     def _kind_and_sensitive(self) -> tuple[ValueType, bool]:
         """Return the type of the current definition, and whether it is sensitive."""
@@ -339,10 +331,9 @@ class Flag(FlagDefinition[T]):
 
         A value that an override covers isn't the one that the caller sees.
         """
-        err = new_error()
         if self._info().source in (lib.PD_SOURCE_OVERRIDE, lib.PD_SOURCE_SCOPE):
             return
-        check_call(lib.pd_flag_drop(self.handle, lib.PD_SOURCE_RUNTIME, err), err)
+        call_and_raise_deferred(lib.pd_flag_drop, self.handle, lib.PD_SOURCE_RUNTIME)
 
 
 flags_made: dict[int, Flag[Any]] = {}
@@ -354,7 +345,7 @@ def flag_of(handle: Any) -> Flag[Any]:
     key = int(ffi.cast("uintptr_t", handle))
     flag = flags_made.get(key)
     if flag is None:
-        made: Flag[Any] = _make(key, _name_of(handle))
+        made: Flag[Any] = _make(key, to_text(lib.pd_flag_get_name(handle)))
         made._refresh_definition()
         flag = flags_made.setdefault(key, made)
     return flag
@@ -363,8 +354,7 @@ def flag_of(handle: Any) -> Flag[Any]:
 def find_flag(name: str) -> Flag[Any]:
     """Return the flag of this name or alias, or raise UndefinedFlagError."""
     handle = ffi.new("pd_flag **")
-    err = new_error()
-    check_status(lib.pd_flag_find(to_bytes(name, "name: "), handle, err), err)
+    call_checked(lib.pd_flag_find, to_bytes(name, "name: "), handle)
     flag = flag_of(handle[0])
     raise_deferred(flag)
     return flag
@@ -388,10 +378,3 @@ def _how_to_define(flag: Flag[Any]) -> str:
     if "/" in module or "\\" in module:
         return f": call load_plugin({module!r}) first"
     return f": import {module} first"
-
-
-def _name_of(handle: Any) -> str:
-    info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-    err = new_error()
-    check_status(lib.pd_flag_get_info(handle, info, err), err)
-    return to_text(info.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import check_status, new_error, to_text
+from paddle_flags._core.status import get_info, new_struct, to_text
 from paddle_flags._core.values import from_c, kind_of, retry_if_redefined, typed_kind_of
 from paddle_flags._fast import FlagBase
 from paddle_flags._native import ffi, lib
@@ -31,7 +31,7 @@ class FlagDefinition(FlagBase[T]):
         if self._state is not None:
             return self._state != 0
         # The size says which fields this build knows; an older host fills fewer.
-        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
+        info = new_struct("pd_flag_info")
         return bool(lib.pd_flag_get_info(self.handle, info, ffi.NULL) == lib.PD_OK)
 
     @property
@@ -215,10 +215,7 @@ class FlagDefinition(FlagBase[T]):
         return ffi.cast("pd_flag *", self._address)
 
     def _info(self) -> Any:
-        info = ffi.new("pd_flag_info *", {"size": ffi.sizeof("pd_flag_info")})
-        err = new_error()
-        check_status(lib.pd_flag_get_info(self.handle, info, err), err)
-        return info
+        return get_info("pd_flag_info", lib.pd_flag_get_info, self.handle)
 
     def _info_and_type(self) -> tuple[Any, ValueType]:
         def read_info() -> tuple[Any, ValueType]:

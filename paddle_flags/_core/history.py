@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._core.status import (
     check_status,
     new_error,
+    new_struct,
     quote_value,
     to_text,
 )
@@ -70,7 +71,7 @@ def _value_of(entry: Any) -> Any:
 
 def _iter_entries(handle: Any) -> Iterator[Any]:
     """Yield the values of a `pd_flag *`, each in the same `pd_flag_entry *`."""
-    entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
+    entry = new_struct("pd_flag_entry")
     err = new_error()
     for index in count():
         # The history has no length, as it may change between two calls: its end is an error.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.lists import encode
 from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import check_call, new_error, to_bytes, to_text
+from paddle_flags._core.status import call_and_raise_deferred, new_struct, to_bytes, to_text
 from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 
@@ -19,7 +19,7 @@ def iter_pending() -> Iterator[Any]:
     """Yield a `pd_pending_info *` for each value that waits."""
     index = 0
     while True:
-        info = ffi.new("pd_pending_info *", {"size": ffi.sizeof("pd_pending_info")})
+        info = new_struct("pd_pending_info")
         if lib.pd_pending_get(index, info, ffi.NULL) != lib.PD_OK:
             return
         yield info
@@ -62,9 +62,8 @@ def join_pending_tables(names: Iterable[str], type_: Any) -> list[str]:
             continue
         items = tuple(f"{key}={to_text(info.text)}" for key, info in table)
         origin = ffi.addressof(table[0][1], "origin")
-        err = new_error()
-        status = lib.pd_pending_set(to_bytes(name), to_bytes(encode(items)), origin, err)
-        check_call(status, err)
+        text = to_bytes(encode(items))
+        call_and_raise_deferred(lib.pd_pending_set, to_bytes(name), text, origin)
     return refused
 
 

@@ -13,6 +13,7 @@ from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
     check_status,
+    get_info,
     new_error,
     quote_value,
     raise_deferred,
@@ -110,10 +111,7 @@ class Plugin:
 
 
 def _module_info(handle: Any) -> Any:
-    info = ffi.new("pd_module_info *", {"size": ffi.sizeof("pd_module_info")})
-    err = new_error()
-    check_status(lib.pd_module_get_info(handle, info, err), err)
-    return info
+    return get_info("pd_module_info", lib.pd_module_get_info, handle)
 
 
 def _address(pointer: Any) -> int:

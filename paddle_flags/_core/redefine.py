@@ -13,7 +13,14 @@ from paddle_flags._core.hooks import forget_hooks
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import library_title_of
-from paddle_flags._core.status import check_status, new_error, quote_value, raise_deferred, to_text
+from paddle_flags._core.status import (
+    call_checked,
+    check_status,
+    new_error,
+    quote_value,
+    raise_deferred,
+    to_text,
+)
 from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagTypeError
@@ -143,8 +150,7 @@ def undefine(flag: Flag[Any] | str) -> None:
         raise FlagTypeError(message)
     known = flag if isinstance(flag, Flag) else find(flag)
     saved_definitions.save_definition(known)
-    err = new_error()
-    check_status(unregister_flag(known, err), err)
+    call_checked(unregister_flag, known)
     retained_values.note_retained_value(known)
     raise_deferred()
 

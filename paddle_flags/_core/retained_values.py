@@ -6,7 +6,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import normalize_name
-from paddle_flags._core.status import check_call, new_error, to_bytes
+from paddle_flags._core.status import (
+    call_and_raise_deferred,
+    check_call,
+    new_error,
+    new_struct,
+    to_bytes,
+)
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -53,9 +59,8 @@ def check_or_reset_retained(flags: Iterable[Flag[Any]]) -> None:
 
 def _check_or_reset_entry(flag: Flag[Any]) -> None:
     """Set the flag to the value that it has, from where it has it."""
-    entry = ffi.new("pd_flag_entry *", {"size": ffi.sizeof("pd_flag_entry")})
-    err = new_error()
-    check_call(lib.pd_flag_get_entry(flag.handle, 0, entry, err), err)
+    entry = new_struct("pd_flag_entry")
+    call_and_raise_deferred(lib.pd_flag_get_entry, flag.handle, 0, entry)
     if entry.origin.source in (
         lib.PD_SOURCE_DEFAULT,
         lib.PD_SOURCE_OVERRIDE,
@@ -68,6 +73,7 @@ def _check_or_reset_entry(flag: Flag[Any]) -> None:
     text = ffi.new("char[]", to_bytes(flag.text))
     item = ffi.new("pd_assignment *", {"flag": flag.handle, "text": text})
     origin = ffi.addressof(entry, "origin")
+    err = new_error()
     # Setting the same value asks all validators.
     status = lib.pd_batch_set(item, 1, origin, ffi.NULL, err)
     if status == lib.PD_ERR_REFUSED:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from paddle_flags._core.assign import push_override
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
-    check_status,
-    new_error,
+    call_checked,
     raise_deferred,
     raise_deferred_or_undo,
 )
@@ -46,8 +45,7 @@ class Scope:
         self._pushed.append(push_override(self._resolve_assignments(), self._where))
 
     def _pop(self) -> None:
-        err = new_error()
-        check_status(lib.pd_override_pop(self._pushed.pop(), err), err)
+        call_checked(lib.pd_override_pop, self._pushed.pop())
 
     def __exit__(
         self,

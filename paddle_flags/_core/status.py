@@ -136,6 +136,11 @@ def new_error() -> Any:
     return ffi.new("pd_error *")
 
 
+def new_struct(kind: str) -> Any:
+    """Return a struct of C that begins with its size, as a `<kind> *`."""
+    return ffi.new(f"{kind} *", {"size": ffi.sizeof(kind)})
+
+
 def to_exception(err: Any) -> errors.FlagError:
     """Return the exception that a filled pd_error stands for."""
     message = to_text(err.message)
@@ -354,6 +359,25 @@ def check_call(status: int, err: Any) -> None:
     check_status(status, err)
     if failures or queued_warnings or has_notices():
         raise_deferred()
+
+
+def call_checked(function: Callable[..., int], *arguments: Any) -> None:
+    """Call a function of C with these arguments and a `pd_error *`; raise its error."""
+    err = new_error()
+    check_status(function(*arguments, err), err)
+
+
+def call_and_raise_deferred(function: Callable[..., int], *arguments: Any) -> None:
+    """Call a function of C as `call_checked` does; then `raise_deferred`."""
+    err = new_error()
+    check_call(function(*arguments, err), err)
+
+
+def get_info(kind: str, function: Callable[..., int], *arguments: Any) -> Any:
+    """Return the struct that a function of C fills; raise its error."""
+    info = new_struct(kind)
+    call_checked(function, *arguments, info)
+    return info
 
 
 def raise_error_at(err: int) -> None:

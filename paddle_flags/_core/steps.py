@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from paddle_flags._core.context_scopes import follow_contexts
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.status import check_status, new_error
+from paddle_flags._core.status import call_checked
 from paddle_flags._fast import scopes_ended, scopes_opened
 from paddle_flags._native import ffi, lib
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 def capture_scopes() -> Any:
     """Return the scopes of this thread, which the caller then owns."""
-    found, err = ffi.new("pd_scope_context **"), new_error()
-    check_status(lib.pd_scope_capture(found, err), err)
+    found = ffi.new("pd_scope_context **")
+    call_checked(lib.pd_scope_capture, found)
     return found[0]
 
 
 def switch_scopes(context: Any) -> Any:
     """Give this thread `context`, which is given away; return the one it had."""
-    former, err = ffi.new("pd_scope_context **"), new_error()
-    check_status(lib.pd_scope_switch(context, former, err), err)
+    former = ffi.new("pd_scope_context **")
+    call_checked(lib.pd_scope_switch, context, former)
     return former[0]
 
 
@@ -35,17 +35,16 @@ def attach_scopes(context: Any) -> int:
 
     Return the number for `detach_scopes`.
     """
-    number, err = ffi.new("pd_scope *"), new_error()
+    number = ffi.new("pd_scope *")
     follow_contexts()
-    check_status(lib.pd_scope_attach(context, number, err), err)
+    call_checked(lib.pd_scope_attach, context, number)
     scopes_opened()
     return int(number[0])
 
 
 def detach_scopes(number: int) -> None:
     """Put back the context that the thread had before."""
-    err = new_error()
-    check_status(lib.pd_scope_detach(number, err), err)
+    call_checked(lib.pd_scope_detach, number)
     scopes_ended()
 
 

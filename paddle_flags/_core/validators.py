@@ -8,11 +8,7 @@ from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handle_array
 from paddle_flags._core.registry import find
-from paddle_flags._core.status import (
-    check_status,
-    new_error,
-    quote_value,
-)
+from paddle_flags._core.status import call_checked, quote_value
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
 
@@ -91,8 +87,7 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
 
     def add_group_hook() -> int:
         number = ffi.new("pd_hook *")
-        err = new_error()
-        check_status(lib.pd_group_add(kind, handle_array(members), len(members), number, err), err)
+        call_checked(lib.pd_group_add, kind, handle_array(members), len(members), number)
         return int(number[0])
 
     return Hook(add_group_hook, addresses(members))

@@ -11,7 +11,7 @@ from paddle_flags import errors
 from paddle_flags._core.pending_values import unquoted
 from paddle_flags._core.status import (
     ErrorList,
-    check_status,
+    call_checked,
     new_error,
     quote_value,
     to_argument,
@@ -95,7 +95,7 @@ class ConfigFiles:
         prefix = how.get("env_prefix")
         text = ffi.NULL if prefix is None else to_prefix("env_prefix", prefix)
         switches = how.get("env_ignore_empty", False), how.get("env_files", False)
-        _call(lib.pd_config_set_environment, config, text, *switches)
+        call_checked(lib.pd_config_set_environment, config, text, *switches)
 
     def _read_file(self, config: Any, file: _File) -> None:
         reading = files.read_config_file(
@@ -144,7 +144,7 @@ class ConfigFiles:
             return
         count = lib.pd_error_list_count(found.pointer)
         for error in [lib.pd_error_list_at(found.pointer, i) for i in range(count)] or [err]:
-            _call(lib.pd_config_fail, config, error)
+            call_checked(lib.pd_config_fail, config, error)
 
 
 _last: ConfigFiles | None = None
@@ -164,7 +164,7 @@ def remember_files(files: ConfigFiles | None) -> None:
 def new_config(source: int = lib.PD_SOURCE_FILE) -> Any:
     """Return a `pd_config *` without values, of files or of the fleet."""
     made = ffi.new("pd_config **")
-    _call(lib.pd_config_new, source, made)
+    call_checked(lib.pd_config_new, source, made)
     return ffi.gc(made[0], lib.pd_config_free)
 
 
@@ -173,7 +173,7 @@ def add_error(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
     error = new_error()
     error.status = status
     error.message = to_bytes(problem)[: ffi.sizeof(error.message) - 1]
-    _call(lib.pd_config_fail, config, error)
+    call_checked(lib.pd_config_fail, config, error)
 
 
 def _add_value(config: Any, value: FileValue, origin: Any) -> None:
@@ -187,17 +187,12 @@ def _add_value(config: Any, value: FileValue, origin: Any) -> None:
         literal = lib.PD_TYPE_string + 16 * literal
     if value.rewritten and not has_numeric_type(value.name):
         literal += lib.PD_LITERAL_REWRITTEN
-    _call(lib.pd_config_add, config, name, to_bytes(value.text), literal, origin)
+    call_checked(lib.pd_config_add, config, name, to_bytes(value.text), literal, origin)
 
 
 def _place_of(value: FileValue) -> Place:
     """Return the place of the value, or of its key if there is no such flag."""
     return value.at if is_defined(value.name) else value.key or value.at
-
-
-def _call(function: Any, *arguments: Any) -> None:
-    err = new_error()
-    check_status(function(*arguments, err), err)
 
 
 def _parse_files(config: Path | Sequence[Path]) -> list[_File]:

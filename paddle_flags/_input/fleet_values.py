@@ -14,7 +14,7 @@ from paddle_flags._core.lists import encode
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
     ErrorList,
-    check_status,
+    call_checked,
     new_error,
     quote_value,
     raise_deferred,
@@ -105,9 +105,8 @@ def _add_value(config: Any, given: FleetValue) -> None:
     text, literal = _text_and_literal(given)
     place = ffi.new("char[]", to_bytes(given.place))
     origin = ffi.new("pd_origin *", (lib.PD_SOURCE_FLEET, given.revision, place))
-    err = new_error()
     name, data = to_bytes(given.name), to_bytes(text, f"{given.name}: ")
-    check_status(lib.pd_config_add(config, name, data, literal, origin, err), err)
+    call_checked(lib.pd_config_add, config, name, data, literal, origin)
 
 
 def _text_and_literal(given: FleetValue) -> tuple[str, int]:

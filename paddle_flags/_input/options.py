@@ -6,6 +6,7 @@ from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
     check_bool,
+    new_struct,
     quote_value,
     to_argument,
     to_bytes,
@@ -146,7 +147,7 @@ class Call:
 
     def __init__(self, options: ParseOptions, look: Any = ffi.NULL) -> None:
         self.found = ErrorList()
-        self.help = ffi.new("pd_help *", {"size": ffi.sizeof("pd_help")})
+        self.help = new_struct("pd_help")
         self._look = look
         self._prefix = ffi.NULL
         self._former = ffi.new("pd_flag *[]", options.former) if options.former else ffi.NULL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from paddle_flags._core.status import check_status, new_error, to_text
+from paddle_flags._core.status import check_status, new_error, new_struct, to_text
 from paddle_flags._input.options import Call, ParseOptions, raise_token_error
 from paddle_flags._native import ffi
 
@@ -32,7 +32,8 @@ def preview_line(
     config: Any = ffi.NULL,
 ) -> Preview:
     """Find an argument and the value of a flag in a command line, which changes nothing."""
-    asked = ffi.new("pd_parse_look *", {"size": ffi.sizeof("pd_parse_look"), "argument": argument})
+    asked = new_struct("pd_parse_look")
+    asked.argument = argument
     if flag is not None:
         asked.flag = flag.handle
     err = new_error()

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
-    check_call,
-    check_status,
-    new_error,
+    call_and_raise_deferred,
+    call_checked,
+    get_info,
+    new_struct,
     raise_deferred,
     to_argument,
     to_text,
@@ -23,7 +24,6 @@ from paddle_flags._op.codes import Signature
 from paddle_flags._op.python_impls import (
     by_number,
     classes_of,
-    get_info,
     iterate_signatures,
     lock,
     signatures_of,
@@ -118,13 +118,12 @@ class _Signature:
         of = ffi.new("pd_op_signature *", {"name": info.name, "text": info.signature})
         of.types = self.codes + bytes(ffi.sizeof(of.types) - len(self.codes))
         kept = ffi.new("char[]", b"python")
-        definition = ffi.new("pd_op_def *")
-        definition.size = ffi.sizeof("pd_op_def")
+        definition = new_struct("pd_op_def")
         definition.kind, definition.scoped = lib.PD_KIND_OP_IMPORT, self.scoped
         definition.name, definition.signature = kept, of
         definition.slot = ffi.cast("void(**)(void)", self._slot)
-        err, out = new_error(), ffi.new("pd_impl *")
-        check_status(call_holding_environment(lib.pd_impl_register, definition, out, err), err)
+        out = ffi.new("pd_impl *")
+        call_checked(call_holding_environment, lib.pd_impl_register, definition, out)
         self.number = out[0]
 
     def unregister(self) -> None:
@@ -236,8 +235,7 @@ class Op:
             self._raise_undefined()
 
     def _raise_undefined(self) -> None:
-        err = new_error()
-        check_status(lib.pd_op_find(self._encoded, ffi.NULL, ffi.new("pd_op **"), err), err)
+        call_checked(lib.pd_op_find, self._encoded, ffi.NULL, ffi.new("pd_op **"))
         raise UndefinedFlagError(f"operation '{self._name}' is not defined")
 
     @property
@@ -402,8 +400,7 @@ class Op:
         """Ask every implementation again whether it can run here, and choose again."""
         self._refresh_signatures()
         for each in self._signatures:
-            err = new_error()
-            check_call(lib.pd_op_check_again(each.handle, err), err)
+            call_and_raise_deferred(lib.pd_op_check_again, each.handle)
 
 
 def _signature_with_place(handle: Any) -> str:
@@ -414,7 +411,7 @@ def _signature_with_place(handle: Any) -> str:
 
 def _describe_signature(handle: Any) -> OpSignature:
     info = get_info("pd_op_info", lib.pd_op_get_info, handle)
-    chosen = ffi.new("pd_impl_info *", {"size": ffi.sizeof("pd_impl_info")})
+    chosen = new_struct("pd_impl_info")
     found = lib.pd_op_choose(handle, chosen, ffi.NULL) == lib.PD_OK
     index = chosen.index if found else info.impls
     impls = tuple(_describe_impl(handle, i, index) for i in range(info.impls))

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 from paddle_flags._core.assign import caller_place
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
+    call_checked,
     check_status,
+    get_info,
     new_error,
+    new_struct,
     queue_warning,
     quote_value,
     raise_deferred,
@@ -58,14 +61,6 @@ by_number: dict[int, PythonImpl] = {}
 _by_key: dict[tuple[str, str, str], PythonImpl] = {}  # operation, signature, name
 _classes: dict[tuple[str, str], tuple[tuple[type, ...], ...]] = {}  # operation, signature
 _kept: list[Any] = []  # for good: another thread may be asking what has left
-
-
-def get_info(kind: str, function: Any, *arguments: Any) -> Any:
-    """Return the struct that a function of C fills; raise its error."""
-    info = ffi.new(f"{kind} *", {"size": ffi.sizeof(kind)})
-    err = new_error()
-    check_status(function(*arguments, info, err), err)
-    return info
 
 
 def iterate_signatures(start: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -167,8 +162,7 @@ def _register(
     of = ffi.new("pd_op_signature *")
     of.name, of.text = new_c_text("operation", operation), new_c_text("signature", signature.text)
     of.types = signature.codes + bytes(ffi.sizeof(of.types) - len(signature.codes))
-    definition = ffi.new("pd_op_def *")
-    definition.size = ffi.sizeof("pd_op_def")
+    definition = new_struct("pd_op_def")
     definition.line, definition.file = line, new_c_text("file", file)
     definition.kind = lib.PD_KIND_OP if name == "native" else lib.PD_KIND_IMPL
     definition.name, definition.signature = new_c_text("name", name), of
@@ -192,8 +186,7 @@ def _record_impl(made: PythonImpl, key: tuple[str, str, str]) -> None:
 
 
 def _unregister(made: PythonImpl) -> None:
-    err = new_error()
-    check_status(lib.pd_impl_unregister(made.number, err), err)
+    call_checked(lib.pd_impl_unregister, made.number)
     by_number.pop(made.number, None)
 
 

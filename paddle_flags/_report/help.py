@@ -10,6 +10,7 @@ from paddle_flags._core.status import (
     check_bool,
     check_status,
     new_error,
+    new_struct,
     quote_value,
     to_argument,
 )
@@ -65,10 +66,8 @@ def help_text(
         kept.append(ffi.NULL if value is None else ffi.new("char[]", to_argument(name, value)))
         return kept[-1]
 
-    wanted = ffi.new(
-        "pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], new_c_text("pattern", pattern))
-    )
-    options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
+    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text("pattern", pattern)))
+    options = new_struct("pd_report_options")
     options.help = wanted
     options.program = new_c_text("program", program)
     line = _usage_text(program, kind, arguments=arguments, known_only=known_only)
@@ -89,7 +88,7 @@ def json_text(program: str, *, version: str | None, full: bool) -> str:
     numbered = ffi.NULL if version is None else ffi.new("char[]", to_argument("version", version))
     kind = KINDS["helpfull" if full else "help"]
     wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), kind, ffi.NULL))
-    options = ffi.new("pd_report_options *", {"size": ffi.sizeof("pd_report_options")})
+    options = new_struct("pd_report_options")
     options.help, options.program, options.version = wanted, named, numbered
     return collect_output(lib.pd_report_json, options).removesuffix("\n")
 
