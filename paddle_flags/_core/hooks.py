@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self
 
-from paddle_flags._core import hook_list, retained_values
-from paddle_flags._core.frames import hides_internal_frames
+from paddle_flags._core import retained_values
+from paddle_flags._core.frames import first_user_frame, hides_internal_frames
 from paddle_flags._core.status import (
     check_bool,
     check_status,
@@ -46,6 +46,9 @@ held: dict[int, Callable[..., Any]] = {}
 _Ours = dict[int, "tuple[Hook, Callable[[], int]]"]
 _ours: _Ours = {}
 
+# The hooks of each flag, by its address and their numbers.
+_by_flag: dict[int, dict[int, Hook]] = {}
+
 
 @hides_internal_frames
 class Hook:
@@ -70,7 +73,7 @@ class Hook:
         self._number = 0
         self._function = function
         self._flags = flags  # their addresses; empty for all flags
-        self.module = hook_list.calling_module()
+        self.module = str(first_user_frame(sys._getframe()).f_globals.get("__name__"))
         if add is not None:
             self._register(add)
 
@@ -78,13 +81,15 @@ class Hook:
         """Call a function that adds the hook and returns its number."""
         self._number = add()
         _ours[self._number] = self, add
-        hook_list.record_hook(self._number, self._flags, self.module)
+        for address in self._flags:
+            _by_flag.setdefault(address, {})[self._number] = self
 
     def _forget(self) -> int:
         """Return the number of the hook, which is active no longer; 0 if it wasn't."""
         number, self._number = self._number, 0
         _ours.pop(number, None)
-        hook_list.forget_hook(number)
+        for address in self._flags:
+            _by_flag.get(address, {}).pop(number, None)
         return number
 
     def remove(self) -> None:
@@ -137,6 +142,13 @@ def hooks_of_flags(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
         for number, found in hooks.items()
         if not addresses.isdisjoint(found[0]._flags)
     }
+
+
+def hooks_of(flag: Flag[Any], module: str | None = None) -> list[int]:
+    """Return the numbers of the hooks of a flag: all, or those that a module has added."""
+    # A copy: hooks may be added on another thread meanwhile.
+    found = list(_by_flag.get(flag._address, {}).items())
+    return [number for number, hook in found if module in (None, hook.module)]
 
 
 def remove_new_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
@@ -333,7 +345,7 @@ def handle_array(flags: Sequence[Flag[Any]]) -> Any:
 
 
 def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
-    """Return the addresses of the flags, as `hook_list.record_hook` takes them."""
+    """Return the addresses of the flags, as a Hook takes them."""
     return tuple(flag._address for flag in flags)
 
 

@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from paddle_flags._core import hook_list, implied, retained_values, saved_definitions
+from paddle_flags._core import implied, retained_values, saved_definitions
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.hooks import forget_hooks
+from paddle_flags._core.hooks import forget_hooks, hooks_of
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import library_title_of
@@ -88,7 +88,7 @@ def redefine(
     if (not replace_requested and not again) or is_shared_with_library(pointer):
         return None
     # The code of the module adds its hooks again; those of other modules stay.
-    hooks = [] if old is None else hook_list.hooks_of(old, _module_of(old))
+    hooks = [] if old is None else hooks_of(old, _module_of(old))
     if old is not None and again and _module_of(old) != "__main__":
         # After a reload, the old definitions belong to variables that no longer exist.
         saved_definitions.handle_module_reload(_module_of(old))
@@ -157,7 +157,7 @@ def undefine(flag: Flag[Any] | str) -> None:
 
 def unregister_flag(flag: Flag[Any], err: Any) -> int:
     """Undefine a flag for `undefine` and others; return the status."""
-    hooks = hook_list.hooks_of(flag)
+    hooks = hooks_of(flag)
     status: int = lib.pd_flag_unregister(flag.handle, err)
     if status != lib.PD_OK:
         return status
