@@ -15,8 +15,8 @@ from paddle_flags._core.frames import (
 from paddle_flags._core.registry import merge_named_values, resolve_assignments
 from paddle_flags._core.status import failures, queued_warnings, raise_deferred_or_undo
 from paddle_flags._core.steps import (
-    Closing,
     Driven,
+    Steps,
     attach_scopes,
     capture_scopes,
     detach_scopes,
@@ -155,7 +155,17 @@ class scoped:
         """Decorate a function: the values hold during each of its calls."""
         if isinstance(function, type):
             raise FlagTypeError(f"scoped decorates functions, and {function.__name__} is a class")
-        return wrap_in_context(self._make_context, lambda: _Call(self), function)  # type: ignore[no-any-return]
+        return wrap_in_context(self._make_context, self._run, function)  # type: ignore[no-any-return]
+
+    def _run(self, function: Callable[..., R], /, *args: Any, **named: Any) -> R:
+        """Call the function in a scope of this call alone, as calls may overlap."""
+        scope = scoped(self._values)
+        scope._where = self._where
+        scope._enter()
+        try:
+            return function(*args, **named)
+        finally:
+            scope._leave()
 
     def _make_context(self) -> Any:
         """Return the context of this thread with the values."""
@@ -168,20 +178,6 @@ class scoped:
             lib.pd_scope_release(switch_scopes(outer))
             raise
         return switch_scopes(outer)
-
-
-class _Call:
-    """The scope of one call of a plain function; calls may overlap."""
-
-    def __init__(self, of: scoped) -> None:
-        self._scope = scoped(of._values)
-        self._scope._where = of._where
-
-    def __enter__(self) -> None:
-        self._scope._enter()
-
-    def __exit__(self, *_: object) -> None:
-        self._scope._leave()
 
 
 @hides_internal_frames
@@ -206,12 +202,12 @@ class ScopeContext:
 
     async def run_async(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Await the coroutine: each of its steps runs in these scopes."""
-        with Closing(self._new_reference) as steps:
+        with Steps(self._new_reference) as steps:
             return await Driven(steps, coroutine)  # type: ignore[no-any-return]
 
     def wrap(self, function: F) -> F:
         """Return the function, of whichever kind, so that each call runs in these scopes."""
-        return wrap_in_context(self._new_reference, lambda: _Attached(self._context), function)  # type: ignore[no-any-return]
+        return wrap_in_context(self._new_reference, self.run, function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
         _check_not_in_task(frame_above(1), "ScopeContext", "await context.run_async(...)")
@@ -233,22 +229,7 @@ class ScopeContext:
 
     def _new_reference(self) -> Any:
         """Return one more reference to the context, which the caller then owns."""
-        number = _attach(self._context)
-        try:
-            return capture_scopes()
-        finally:
-            detach_scopes(number)
-
-
-class _Attached:
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def __enter__(self) -> None:
-        self._number = _attach(self._context)
-
-    def __exit__(self, *_: object) -> None:
-        detach_scopes(self._number)
+        return self.run(capture_scopes)
 
 
 @hides_internal_frames

@@ -11,7 +11,7 @@ from paddle_flags._native import ffi, lib
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
-    from typing import Any
+    from typing import Any, Self
 
 # ---- Contexts as C has them; each pointer is owned by whoever has it ----
 
@@ -51,12 +51,16 @@ def detach_scopes(number: int) -> None:
 class Steps:
     """Runs a generator or coroutine step by step, each in a context of its own.
 
-    What a step leaves open stays open in the next one, and is closed in between.
+    What a step leaves open stays open in the next one, and is closed in between. The context is
+    released at the end of a `with` block.
     """
 
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        """`begin` returns the context for the first step, which is then owned here."""
-        self._context = begin()
+    def __init__(self, make_context: Callable[[], Any]) -> None:
+        """`make_context` returns the context for the first step, which is then owned here."""
+        self._context = make_context()
+
+    def __enter__(self) -> Self:
+        return self
 
     def drive(self, steps: Any) -> Generator[Any, Any, Any]:
         """Yield what `steps` yields, send and throw to it what comes, return what it returns."""
@@ -87,7 +91,7 @@ class Steps:
             self._context = switch_scopes(outer)
             scopes_ended()
 
-    def end(self) -> None:
+    def __exit__(self, *_: object) -> None:
         # NULL first, so that ending twice releases once.
         context, self._context = self._context, ffi.NULL
         lib.pd_scope_release(context)
@@ -104,25 +108,11 @@ class Driven:
         return self._steps.drive(self._coroutine.__await__())
 
 
-class Closing:
-    """`with` for Steps."""
-
-    def __init__(self, begin: Callable[[], Any]) -> None:
-        self._begin = begin
-
-    def __enter__(self) -> Steps:
-        self._steps = Steps(self._begin)
-        return self._steps
-
-    def __exit__(self, *_: object) -> None:
-        self._steps.end()
-
-
 def _wrap_async_generator(make_context: Callable[[], Any], function: Any) -> Any:
     """Return an asynchronous generator that runs that of `function` in a context."""
 
     async def run_async_generator(*args: Any, **named: Any) -> AsyncGenerator[Any, Any]:
-        with Closing(make_context) as steps:
+        with Steps(make_context) as steps:
             made = function(*args, **named)
             do, argument = made.asend, None
             while True:
@@ -141,27 +131,24 @@ def _wrap_async_generator(make_context: Callable[[], Any], function: Any) -> Any
     return run_async_generator
 
 
-def wrap_in_context(
-    make_context: Callable[[], Any], make_call_scope: Callable[[], Any], function: Any
-) -> Any:
+def wrap_in_context(make_context: Callable[[], Any], run: Callable[..., Any], function: Any) -> Any:
     """Return a function of the same kind as `function` that runs it in a context.
 
-    `make_call_scope` returns a context manager for the whole call of a plain function;
-    `make_context` returns the context for the steps of the other kinds.
+    `run` calls a plain function with its arguments; `make_context` returns the context for the
+    steps of the other kinds.
     """
     import functools
     import inspect
 
     def call_function(*args: Any, **named: Any) -> Any:
-        with make_call_scope():
-            return function(*args, **named)
+        return run(function, *args, **named)
 
     def run_generator(*args: Any, **named: Any) -> Any:
-        with Closing(make_context) as steps:
+        with Steps(make_context) as steps:
             return (yield from steps.drive(function(*args, **named)))
 
     async def await_coroutine(*args: Any, **named: Any) -> Any:
-        with Closing(make_context) as steps:
+        with Steps(make_context) as steps:
             return await Driven(steps, function(*args, **named))
 
     made: Any = hides_internal_frames(functools.wraps(function)(call_function))
