@@ -102,15 +102,7 @@ def reset_gates_in_child() -> None: ...
 def new_hook() -> int: ...
 def drop_hook(address: int, /) -> None: ...
 def attach(
-    registry: RegistryBase,
-    known: dict[str, Any],
-    find: Callable[[str], Any],
-    get: Callable[[str], Any],
-    set: Callable[[str, object], None],
-    drop: Callable[[str], None],
-    contains: Callable[[object], bool],
-    finders: list[Callable[[], bool]],
-    /,
+    registry: RegistryBase, known: dict[str, Any], finders: list[Callable[[], bool]], /
 ) -> None: ...
 def push(
     wanted: list[Any], file: str, line: int, refused: Callable[[int, int], None], scoped: bool, /

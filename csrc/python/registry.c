@@ -1,18 +1,13 @@
 /* The base class of the mapping FLAGS: an item is a flag, an attribute is the value of one. Flags
- * that were looked up before are in a dict. For other names, and for what isn't plain, it calls the
- * Python functions that attach() was given. No name in the dict is an attribute of the class, so
- * the order of lookups doesn't matter. */
+ * that were looked up before are in a dict. For other names, and for what isn't plain, it calls
+ * methods of the Python class: _find_flag, _get_value, _set_value, _drop_value and _contains_name.
+ * No name in the dict is an attribute of the class, so the order of lookups doesn't matter. */
 #include "fast.h"
 
 typedef struct registry_object {
-  PyObject_HEAD PyObject *module;
-  PyObject *known; /* dict: name -> Flag; owned, like the next six; NULL before attach() */
-  PyObject *find;
-  PyObject *get;
-  PyObject *set;
-  PyObject *drop;
-  PyObject *contains;
-  PyObject *finders; /* list: what looks for flags that have come just now */
+  PyObject_HEAD PyObject *module; /* owned, like the next two; NULL before attach() */
+  PyObject *known;                /* dict: name -> Flag */
+  PyObject *finders;              /* list: what looks for flags that have come just now */
 } registry_object;
 
 /* Returns the flag of this name, a new reference; NULL if it isn't in the dict. */
@@ -33,9 +28,9 @@ static PyObject *read_attribute(registry_object *self, PyObject *name) {
     if (value || PyErr_Occurred()) return value;
   }
   PyObject *found = PyObject_GenericGetAttr((PyObject *)self, name);
-  if (found || !self->get || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  if (found || !self->known || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   PyErr_Clear();
-  return PyObject_CallFunctionObjArgs(self->get, name, NULL);
+  return PyObject_CallMethod((PyObject *)self, "_get_value", "(O)", name);
 }
 
 static void strip_registry_traceback(const registry_object *self) {
@@ -53,8 +48,7 @@ static PyObject *get_registry_item(PyObject *object, PyObject *name) {
   PyObject *flag = find_known_flag(self, name);
   if (flag && fast_flag_is_defined(flag)) return flag;
   Py_XDECREF(flag);
-  if (!self->find) PyErr_SetObject(PyExc_KeyError, name);
-  PyObject *found = self->find ? PyObject_CallFunctionObjArgs(self->find, name, NULL) : NULL;
+  PyObject *found = PyObject_CallMethod(object, "_find_flag", "(O)", name);
   if (!found) strip_registry_traceback(self);
   return found;
 }
@@ -69,9 +63,8 @@ static bool is_flag_found(const char *name) {
 }
 
 static int contains_by_python(registry_object *self, PyObject *name) {
-  PyObject *found =
-      self->contains ? PyObject_CallFunctionObjArgs(self->contains, name, NULL) : NULL;
-  int result = found ? PyObject_IsTrue(found) : self->contains ? -1 : 0;
+  PyObject *found = PyObject_CallMethod((PyObject *)self, "_contains_name", "(O)", name);
+  int result = found ? PyObject_IsTrue(found) : -1;
   Py_XDECREF(found);
   return result;
 }
@@ -91,10 +84,11 @@ static int contains_flag(PyObject *object, PyObject *name) {
   return looks ? contains_by_python(self, name) : found;
 }
 
-/* Calls the Python function that sets, or the one that deletes if `value` is NULL. */
+/* Calls the Python method that sets, or the one that deletes if `value` is NULL. */
 static int assign_by_python(registry_object *self, PyObject *name, PyObject *value) {
-  PyObject *nothing = value ? PyObject_CallFunctionObjArgs(self->set, name, value, NULL)
-                            : PyObject_CallFunctionObjArgs(self->drop, name, NULL);
+  PyObject *flags = (PyObject *)self;
+  PyObject *nothing = value ? PyObject_CallMethod(flags, "_set_value", "OO", name, value)
+                            : PyObject_CallMethod(flags, "_drop_value", "(O)", name);
   Py_XDECREF(nothing);
   return nothing ? 0 : -1;
 }
@@ -116,38 +110,32 @@ static int set_registry_attribute(PyObject *self, PyObject *name, PyObject *valu
 
 PyObject *fast_attach_registry(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
-  PyObject *object, *known, *find, *get, *set, *drop, *has, *finders;
-  if (!PyArg_ParseTuple(arguments, "O!O!OOOOOO!:attach", state->registry_base, &object,
-                        &PyDict_Type, &known, &find, &get, &set, &drop, &has, &PyList_Type,
-                        &finders)) {
+  PyObject *object, *known, *finders;
+  if (!PyArg_ParseTuple(arguments, "O!O!O!:attach", state->registry_base, &object, &PyDict_Type,
+                        &known, &PyList_Type, &finders)) {
     return NULL;
   }
   registry_object *self = (registry_object *)object;
   fast_set_reference(&self->module, module);
-  fast_set_reference(&self->find, find);
-  fast_set_reference(&self->get, get);
-  fast_set_reference(&self->set, set);
-  fast_set_reference(&self->drop, drop);
-  fast_set_reference(&self->contains, has);
   fast_set_reference(&self->finders, finders);
   fast_set_reference(&self->known, known);
   Py_RETURN_NONE;
 }
 
-#define REFERENCES(X) X(known) X(find) X(get) X(set) X(drop) X(contains) X(finders) X(module)
-#define VISIT(field) Py_VISIT(self->field);
-#define CLEAR(field) Py_CLEAR(self->field);
-
 static int traverse_registry(PyObject *object, visitproc visit, void *arg) {
   registry_object *self = (registry_object *)object;
   Py_VISIT(Py_TYPE(object));
-  REFERENCES(VISIT)
+  Py_VISIT(self->known);
+  Py_VISIT(self->finders);
+  Py_VISIT(self->module);
   return 0;
 }
 
 static int clear_registry(PyObject *object) {
   registry_object *self = (registry_object *)object;
-  REFERENCES(CLEAR)
+  Py_CLEAR(self->known);
+  Py_CLEAR(self->finders);
+  Py_CLEAR(self->module);
   return 0;
 }
 

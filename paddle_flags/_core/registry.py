@@ -126,8 +126,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
     __slots__ = ()
 
     def __init__(self) -> None:
-        hooks = (_get_attribute, _set_attribute, _drop_attribute, _contains)
-        attach(self, _known, find, *hooks, flag_finders.flag_finders)
+        attach(self, _known, flag_finders.flag_finders)
 
     if TYPE_CHECKING:  # that of RegistryBase
 
@@ -208,16 +207,38 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
         """
         assign_values(merge_named_values(values, named), caller_place(1))
 
+    # ---- what RegistryBase leaves to Python ----
 
-# ---- what RegistryBase leaves to Python ----
+    def _find_flag(self, name: str) -> Flag[Any]:
+        return find(name)
 
+    def _get_value(self, name: str) -> Any:
+        if name.startswith("__"):  # asked for by copy, inspect and others
+            raise AttributeError(name)
+        if name == "copy":
+            _check_not_patch_dict(frame_above(1))
+        return find(name).value
 
-def _get_attribute(name: str) -> Any:
-    if name.startswith("__"):  # asked for by copy, inspect and others
-        raise AttributeError(name)
-    if name == "copy":
-        _check_not_patch_dict(frame_above(1))
-    return find(name).value
+    def _set_value(self, name: str, value: object) -> None:
+        if hasattr(Registry, name):
+            raise FlagNameError(f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ...")
+        assign([(find(name), value)], caller_place(1))
+
+    def _drop_value(self, name: str) -> None:
+        del find(name).value
+
+    def _contains_name(self, name: object) -> bool:
+        if isinstance(name, Flag):
+            return name.defined
+        handle = ffi.new("pd_flag **")
+        if not isinstance(name, str) or "\0" in name:
+            return False
+        text = to_bytes(name)
+        if lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK:
+            return True
+        return flag_finders.find_new_flags() and bool(
+            lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK
+        )
 
 
 def _check_not_patch_dict(caller: FrameType) -> None:
@@ -230,30 +251,6 @@ def _check_not_patch_dict(caller: FrameType) -> None:
             "mock.patch.dict can't patch FLAGS, as flags can't be deleted and inserted again: use "
             'paddle_flags.override(name=value), or mock.patch.object(FLAGS, "name", value)'
         )
-
-
-def _set_attribute(name: str, value: object) -> None:
-    if hasattr(Registry, name):
-        raise FlagNameError(f"FLAGS.{name} is not a flag: write FLAGS[{name!r}].value = ...")
-    assign([(find(name), value)], caller_place(1))
-
-
-def _drop_attribute(name: str) -> None:
-    del find(name).value
-
-
-def _contains(name: object) -> bool:
-    if isinstance(name, Flag):
-        return name.defined
-    handle = ffi.new("pd_flag **")
-    if not isinstance(name, str) or "\0" in name:
-        return False
-    text = to_bytes(name)
-    if lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK:
-        return True
-    return flag_finders.find_new_flags() and bool(
-        lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK
-    )
 
 
 def merge_named_values(values: Values | None, named: dict[str, object]) -> Values:
