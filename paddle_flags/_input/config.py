@@ -161,10 +161,10 @@ def remember_files(files: ConfigFiles | None) -> None:
     _last = files
 
 
-def new_config(source: int = lib.PD_SOURCE_FILE) -> Any:
-    """Return a `pd_config *` without values, of files or of the fleet."""
+def new_config() -> Any:
+    """Return a `pd_config *` without values."""
     made = ffi.new("pd_config **")
-    call_checked(lib.pd_config_new, source, made)
+    call_checked(lib.pd_config_new, lib.PD_SOURCE_FILE, made)
     return ffi.gc(made[0], lib.pd_config_free)
 
 

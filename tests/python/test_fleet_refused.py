@@ -6,9 +6,9 @@ import re
 from datetime import timedelta
 
 import pytest
+from fleet_config import IMPORT, FleetValue, apply_values
 
 import paddle_flags as pf
-from paddle_flags._input.fleet_values import FleetValue, apply_values
 from paddle_flags._native import lib
 
 URL = "dir:///mnt/job42"
@@ -101,9 +101,8 @@ def test_what_a_type_of_numbers_does_not_take_is_dropped(name):
 
 
 ORDERED = "low must be below high"
-SEVERAL = f"""
+SEVERAL = f"""{IMPORT}
 import warnings
-from paddle_flags._input.fleet_values import FleetValue, apply_values
 warnings.simplefilter("ignore")
 apply_values([FleetValue("low", 9, "dir:///x", 12)])
 low, high = pf.define("low", 1), pf.define("high", 3)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fleet_config import IMPORT
 from joining import environment
 from packages import library_object
 from support import CC, SANITIZE, build, build_plugin, build_program, missing, run, write
@@ -143,9 +144,8 @@ print(*pf.explain("t_2").splitlines()[-2].split()[2:], sep=" ")
 
 
 def test_children_get_the_same_values_and_the_fleet_replaces_them(python, snapshot):
-    script = """
+    script = f"""{IMPORT}
 import subprocess
-from paddle_flags._input.fleet_values import apply_values
 print(pf.define("level", 1).value, flush=True)
 if len(sys.argv) == 1:
     apply_values([])

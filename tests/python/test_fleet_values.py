@@ -5,14 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+from fleet_config import IMPORT, FleetValue, apply_values, check_values
 
 import paddle_flags as pf
-from paddle_flags._input.fleet_values import (
-    FleetValue,
-    apply_values,
-    check_values,
-    why_unchangeable,
-)
 
 LATE = "can be set at startup only, and the command line has been parsed"
 URL = "dir:///mnt/job42"
@@ -158,33 +153,14 @@ def test_watchers_see_a_change_once(name):
     assert seen == [5, 1]
 
 
-def test_only_runtime_flags_change_in_a_running_process(name):
-    pf.define(f"{name}_open", 1, runtime=True)
-    pf.define(f"{name}_closed", 1)
-    pf.define(f"{name}_startup", 1, startup_only=True)
-    pf.define(f"{name}_fixed", 1, read_only=True)
-    pf.define(f"{name}_gone", 1, retired="never read")
-    pf.define(f"{name}_frozen", 1, runtime=True).freeze()
-    ends = ("open", "closed", "startup", "fixed", "gone", "frozen", "undefined")
-    assert [why_unchangeable(f"{name}_{end}") for end in ends] == [
-        None,
-        "needs a restart",
-        "needs a restart",
-        "is read-only",
-        "is retired",
-        "is frozen",
-        None,
-    ]
-
-
-STARTUP = """
-from paddle_flags._input.fleet_values import FleetValue, apply_values, check_values, is_startup_over
+STARTUP = f"""{IMPORT}
+from paddle_flags.extend import lib
 
 pf.define("threads", 1, startup_only=True)
 apply_values([FleetValue("threads", 4, "dir:///x", 1)])
-print(is_startup_over())
+print(lib.pd_startup_over())
 pf.parse(["prog", "--threads=2"])
-print(is_startup_over(), pf.FLAGS.threads)
+print(lib.pd_startup_over(), pf.FLAGS.threads)
 for value in 4, 5:
     print(*check_values([FleetValue("threads", value, "dir:///x", 2)]))
 """

@@ -10,11 +10,12 @@ import time
 import urllib.request
 
 import pytest
+from fleet_config import IMPORT
 from support import package, run, write
 
 pytestmark = pytest.mark.extended  # each test starts processes
 
-START = """
+START = f"""{IMPORT}
 import multiprocessing, subprocess, sys
 from concurrent.futures import ProcessPoolExecutor
 import paddle_flags as pf
@@ -36,7 +37,6 @@ def state(name):
     return pf.FLAGS[name].value, pf.FLAGS[name].source
 
 def ended(_):
-    from paddle_flags._input.fleet_values import apply_values
     apply_values([])
     return pf.FLAGS.level, pf.FLAGS.late
 
@@ -64,7 +64,6 @@ def program(tmp_path, text, *words, **options):
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_value_of_the_fleet_stays_one_in_a_child_which_the_fleet_may_change(method, tmp_path):
     text = f"""
-from paddle_flags._input.fleet_values import FleetValue, apply_values
 apply_values([FleetValue("level", 7, "dir:///x", 3), FleetValue("late", 8, "dir:///x", 3)])
 pf.FLAGS.rate = 2.5
 pf.propagate()

@@ -1,4 +1,4 @@
-"""The values that a fleet gives this process: checked or applied as one configuration.
+"""Values as a fleet gives them to this process: checked or applied as one configuration.
 
 A configuration has all values of the fleet. A flag that had one and isn't in it loses it; values
 set by the program at run time stand above. Values for names that no module has defined yet stay
@@ -7,20 +7,18 @@ pending, and are checked when the name is defined. Any thread may call these fun
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from paddle_flags import errors
 from paddle_flags._core.lists import encode
-from paddle_flags._core.registry import find
 from paddle_flags._core.status import (
     ErrorList,
     call_checked,
-    new_error,
     quote_value,
     raise_deferred,
     to_bytes,
 )
-from paddle_flags._input.config import new_config
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -28,6 +26,13 @@ if TYPE_CHECKING:
 
 Item = bool | int | float | str
 Value = Union[Item, "list[Item]"]  # as JSON has it
+
+IMPORT = f"""
+import sys
+sys.path.append({os.path.dirname(__file__)!r})
+from fleet_config import FleetValue, apply_values, check_values
+"""
+"""How the text of another program gets these functions."""
 
 _KINDS = {bool: lib.PD_TYPE_bool, int: lib.PD_TYPE_int64, float: lib.PD_TYPE_double, str: 0}
 
@@ -65,38 +70,20 @@ def apply_values(values: Iterable[FleetValue]) -> None:
         raise found
 
 
-def is_startup_over() -> bool:
-    """Return whether a command line was parsed; then `why_unchangeable` decides what changes."""
-    return bool(lib.pd_startup_over())
-
-
-def why_unchangeable(name: str) -> str | None:
-    """Return why a flag of the running process can't change from outside; None if it can.
-
-    It is as for live clients, with the same words: only a flag with the attribute
-    `runtime` changes. A name that isn't defined can: its value is pending.
-    """
-    try:
-        flag = find(name)
-        reasons = {
-            "is retired": flag.retired is not None,
-            "is read-only": flag.read_only,
-            "needs a restart": flag.startup_only or not flag.runtime,
-            "is frozen": flag.frozen,
-        }
-    except errors.UndefinedFlagError:  # or it has left meanwhile, with its plugin
-        return None
-    return next((reason for reason, holds in reasons.items() if holds), None)
-
-
 def _call_with_values(function: Any, values: Iterable[FleetValue]) -> errors.FlagError | None:
     """Check or apply values; return the exception that has all errors, or None."""
-    config = new_config(lib.PD_SOURCE_FLEET)
+    made = ffi.new("pd_config **")
+    call_checked(lib.pd_config_new, lib.PD_SOURCE_FLEET, made)
+    config = ffi.gc(made[0], lib.pd_config_free)
     for value in values:
         _add_value(config, value)
-    found, err = ErrorList(), new_error()
-    if function(config, True, found.pointer, err) != lib.PD_OK:
-        return found.to_exception(err)
+    found = ErrorList()
+    try:  # by a function of the package, as a validator's exception is kept for that alone
+        call_checked(function, config, True, found.pointer)
+    except errors.FlagError as error:
+        refused = found.to_exception(None)
+        refused.__cause__ = error.__cause__
+        return refused
     raise_deferred()
     return None
 
