@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-
-from paddle_flags._core.frames import native_frame
+from paddle_flags._core.frames import frame_above
 from paddle_flags._core.status import ErrorList, new_error, raise_deferred, to_bytes
 from paddle_flags._core.values import Assignments
 from paddle_flags._fast import push as _push
@@ -22,10 +20,7 @@ if TYPE_CHECKING:
 
 def caller_place(depth: int) -> tuple[str, int]:
     """Return file and line of the code that is `depth` calls above the caller."""
-    try:
-        frame = sys._getframe(depth + 1)
-    except ValueError:
-        frame = native_frame()
+    frame = frame_above(depth + 1)
     return frame.f_code.co_filename, frame.f_lineno
 
 
@@ -40,23 +35,16 @@ def assign(
     raise_deferred()
 
 
-def push_override(wanted: list[Assignment], where: tuple[str, int]) -> int:
+def push_values(wanted: list[Assignment], where: tuple[str, int], *, scoped: bool) -> int:
     """Override all flags or none, as `assign`; return the number, which the caller owns.
 
-    The caller has yet to call `raise_deferred`.
+    With `scoped`, open a scope. The caller has yet to call `raise_deferred`.
     """
-    number = _push(wanted, *where, _raise_push_error, False)
+    number = _push(wanted, *where, _raise_push_error, scoped)
     if number is not None:
         return number
-    return _assign_or_push(wanted, origin_at(where), lib.pd_override_push)
-
-
-def open_scope(wanted: list[Assignment], where: tuple[str, int]) -> int:
-    """Open a scope with all values or none, as `push_override` does an override."""
-    number = _push(wanted, *where, _raise_push_error, True)
-    if number is not None:
-        return number
-    return _assign_or_push(wanted, origin_at(where), lib.pd_scope_push)
+    push = lib.pd_scope_push if scoped else lib.pd_override_push
+    return _assign_or_push(wanted, origin_at(where), push)
 
 
 def _assign_or_push(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> int:

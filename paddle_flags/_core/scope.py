@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddle_flags._core.assign import push_override
+from paddle_flags._core.assign import push_values
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     call_checked,
@@ -42,7 +42,8 @@ class Scope:
         return self._assignments
 
     def _push(self) -> None:
-        self._pushed.append(push_override(self._resolve_assignments(), self._where))
+        wanted = self._resolve_assignments()
+        self._pushed.append(push_values(wanted, self._where, scoped=False))
 
     def _pop(self) -> None:
         call_checked(lib.pd_override_pop, self._pushed.pop())

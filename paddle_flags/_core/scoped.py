@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 
-from paddle_flags._core.assign import caller_place, open_scope
+from paddle_flags._core.assign import caller_place, push_values
 from paddle_flags._core.context_scopes import follow_contexts
 from paddle_flags._core.frames import (
     first_user_frame,
@@ -124,10 +124,13 @@ class scoped:
         if "greenlet" in sys.modules:
             _check_no_greenlets("scoped")
         follow_contexts()
-        number = open_scope(resolve_assignments(self._values), self._where)
+        number = self._push()
         self._open.append((number, scopes_opened()))
         if failures or queued_warnings or has_notices():
             raise_deferred_or_undo(self._leave)  # then the block does not begin
+
+    def _push(self) -> int:
+        return push_values(resolve_assignments(self._values), self._where, scoped=True)
 
     def __exit__(
         self,
@@ -173,7 +176,7 @@ class scoped:
             _check_no_greenlets("scoped")
         outer = switch_scopes(capture_scopes())
         try:
-            open_scope(resolve_assignments(self._values), self._where)
+            self._push()
         except BaseException:
             lib.pd_scope_release(switch_scopes(outer))
             raise

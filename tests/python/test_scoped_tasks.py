@@ -16,7 +16,7 @@ from joining import environment, python
 from scopes import both, elsewhere
 
 import paddle_flags as pf
-from paddle_flags._core.assign import open_scope
+from paddle_flags._core.assign import push_values
 from paddle_flags._native import ffi, lib
 
 if sys.version_info < (3, 14):
@@ -30,7 +30,7 @@ def scoped(value):
 @contextlib.contextmanager
 def native_scope(value):
     """Open a scope as native code does, without pf.scoped."""
-    number = open_scope([(pf.FLAGS["scoped_level"], value)], (__file__, 1))
+    number = push_values([(pf.FLAGS["scoped_level"], value)], (__file__, 1), scoped=True)
     yield
     assert lib.pd_scope_pop(number, ffi.NULL) == lib.PD_OK
 
