@@ -13,7 +13,7 @@ from paddle_flags._fast import split_list
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 class _ListType(Type[Any]):
@@ -29,17 +29,11 @@ class _ListType(Type[Any]):
         self.metavar = f"{item.metavar},..." if item.metavar else ""
 
     def _parse(self, text: str) -> tuple[Any, ...]:
-        return tuple(
-            _convert_item(number, self.item.read, each)
-            for number, each in enumerate(split_list(text), 1)
-        )
+        return _convert_items(self.item.read, split_list(text))
 
     def _text(self, values: Any) -> str:
-        items = values if isinstance(values, tuple) else tuple(lists.items_of(values) or ())
-        texts = [
-            _convert_item(number, self._item_text, each) for number, each in enumerate(items, 1)
-        ]
-        return lists.encode(tuple(texts))
+        items = values if isinstance(values, tuple) else lists.items_of(values) or ()
+        return lists.encode(_convert_items(self._item_text, items))
 
     def _item_text(self, value: Any) -> str:
         if self.item.reads(value):
@@ -96,14 +90,15 @@ class SetType(_ListType):
         return frozenset(super()._parse(text))
 
     def _text(self, values: Any) -> str:
-        texts = {
-            _convert_item(number, self._item_text, each) for number, each in enumerate(values, 1)
-        }
-        return lists.encode(tuple(sorted(texts)))
+        return lists.encode(tuple(sorted({*_convert_items(self._item_text, values)})))
 
     def accepts(self, value: object) -> bool:
         """Return whether it is a set, or a sequence other than text."""
         return isinstance(value, Set) or super().accepts(value)
+
+
+def _convert_items(function: Callable[[Any], Any], values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(_convert_item(number, function, each) for number, each in enumerate(values, 1))
 
 
 def _convert_item(number: int, function: Callable[[Any], Any], value: Any) -> Any:
@@ -171,10 +166,7 @@ class DictType(Type[Any]):
         self.takes_tables = True
 
     def _parse(self, text: str) -> FrozenDict:
-        pairs = (
-            _convert_item(n, self._parse_pair, each) for n, each in enumerate(split_list(text), 1)
-        )
-        return FrozenDict(pairs)
+        return FrozenDict(_convert_items(self._parse_pair, split_list(text)))
 
     def _parse_pair(self, text: str) -> tuple[Any, Any]:
         key, equals, value = text.partition("=")
@@ -183,10 +175,7 @@ class DictType(Type[Any]):
         return self.key.read(key), self.value.read(value)
 
     def _text(self, values: Mapping[Any, Any]) -> str:
-        items = [
-            _convert_item(n, self._item_text, each) for n, each in enumerate(values.items(), 1)
-        ]
-        return lists.encode(tuple(items))
+        return lists.encode(_convert_items(self._item_text, values.items()))
 
     def _item_text(self, pair: tuple[Any, Any]) -> str:
         key = _scalar_text(self.key, pair[0])

@@ -145,7 +145,6 @@ def make_type(
     expected: str,
     *,
     native: str = "string",
-    choices: Iterable[str] = (),
 ) -> Type[Any]:
     """Return a type of this package, whose parser says by Unfit or by None what it refuses."""
 
@@ -160,9 +159,7 @@ def make_type(
             raise Unfit(f"expected {expected}")
         return result
 
-    type_ = Type(
-        parse_or_raise, format, native, metavar=metavar, expected=expected, choices=choices
-    )
+    type_ = Type(parse_or_raise, format, native, metavar=metavar, expected=expected)
     type_.python = python
     return type_
 
@@ -299,7 +296,6 @@ def choice_type(
     also: Mapping[str, Any],
     *,
     case_sensitive: bool = True,
-    metavar: str | None = None,
 ) -> Type[Any]:
     """Return a type whose values have these names; `also` has other texts for them."""
     expected = f"one of {_join_names(choices)}"
@@ -325,6 +321,6 @@ def choice_type(
 
     shown = () if any("|" in name or not name for name in choices) else choices
     made_type: Type[Any] = Type(parse, name_of, choices=shown, expected=expected)
-    made_type.metavar = metavar or ""
+    made_type.metavar = ""
     made_type.python = python
     return made_type
