@@ -151,7 +151,7 @@ class Collector(_Collector):
         flags = sorted(all_flags(), key=lambda flag: flag.name)
         for flag in flags:
             try:
-                entry = _process_entry(flag)
+                entry = flag._process_entry()
             except FlagError:  # its module has left
                 continue
             value = _value_of(entry)
@@ -238,16 +238,6 @@ def _fleet_metrics(*, described: bool) -> Iterator[Metric]:
 
 def _gauge(name: str, about: str, value: float | None) -> GaugeMetricFamily:
     return GaugeMetricFamily(f"paddle_flags_{name}", about, value=value)
-
-
-def _process_entry(flag: Flag[Any]) -> Any:
-    """Return the pd_flag_entry of the value without the scopes of this thread."""
-    index = 0
-    entry = flag._entry()
-    while entry.origin.source == lib.PD_SOURCE_SCOPE:
-        index += 1
-        entry = flag._entry(index)
-    return entry
 
 
 def _value_of(entry: Any) -> Any:

@@ -10,6 +10,7 @@ With pytest, use the fixture and the marker `pf_flags` of the plugin that comes 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,16 +30,18 @@ from paddle_flags._core.scope import decorate_with_scope
 from paddle_flags._core.status import (
     call_and_raise_deferred,
     call_checked,
+    iterate,
     new_struct,
     to_text,
 )
+from paddle_flags._core.steps import capture_scopes, switch_scopes
 from paddle_flags._fast import scopes_ended
 from paddle_flags._input import argv, config
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from types import TracebackType
 
     from paddle_flags._core.flag import Flag
@@ -78,11 +81,11 @@ class State:
 
     def changes(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
-        return list(self._iter_flags(lib.pd_snapshot_next_change))
+        return self._list_flags(lib.pd_snapshot_next_change)
 
     def definitions(self) -> list[Flag[Any]]:
         """Return the flags that were defined since."""
-        return list(self._iter_flags(lib.pd_snapshot_next_definition))
+        return self._list_flags(lib.pd_snapshot_next_definition)
 
     def new_definitions(self) -> list[Flag[Any]]:
         """Return those that `restore` undoes, of flags that were not defined before."""
@@ -97,11 +100,8 @@ class State:
         """Return the flags that were undefined, or that have another definition."""
         return [flag for flag, before in self._former.items() if not before.is_definition_of(flag)]
 
-    def _iter_flags(self, following: Callable[[Any, Any], Any]) -> Iterator[Flag[Any]]:
-        handle = following(self._snapshot, ffi.NULL)
-        while handle:
-            yield flag_of(handle)
-            handle = following(self._snapshot, handle)
+    def _list_flags(self, find_next: Callable[[Any, Any], Any]) -> list[Flag[Any]]:
+        return [flag_of(each) for each in iterate(partial(find_next, self._snapshot))]
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
@@ -146,17 +146,14 @@ class Scopes:
     """The scopes of this thread, which those that were opened since can be ended for."""
 
     def __init__(self) -> None:
-        from paddle_flags._core import steps  # which few programs need
-
         self._thread = get_ident()
-        self._steps = steps
-        self._context: Any = steps.capture_scopes()
+        self._context: Any = capture_scopes()
 
     def has_changed_scopes(self) -> bool:
         """Return whether this thread has other scopes now."""
         if self._thread != get_ident():
             return False
-        now = self._steps.capture_scopes()
+        now = capture_scopes()
         lib.pd_scope_release(now)
         return bool(now != self._context)
 
@@ -164,7 +161,7 @@ class Scopes:
         """Give the thread the scopes that it had; call this once."""
         if self._thread != get_ident():
             return
-        lib.pd_scope_release(self._steps.switch_scopes(self._context))
+        lib.pd_scope_release(switch_scopes(self._context))
         scopes_ended()
 
 
@@ -179,11 +176,9 @@ def _undefine_flags(flags: list[Flag[Any]]) -> None:
 def _native_modules() -> set[str]:
     paths: set[str] = set()
     info = new_struct("pd_module_info")
-    handle = lib.pd_module_next(ffi.NULL)
-    while handle:
+    for handle in iterate(lib.pd_module_next):
         if lib.pd_module_get_info(handle, info, ffi.NULL) == lib.PD_OK:
             paths.add(to_text(info.path))
-        handle = lib.pd_module_next(handle)
     return paths
 
 

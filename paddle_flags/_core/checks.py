@@ -5,6 +5,7 @@ from __future__ import annotations
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     ErrorList,
+    iterate,
     new_error,
     pop_refusal_warnings,
     quote_value,
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
 
 def _collect_module_errors(errors: Any, _: object) -> int:
     """Find the errors of all modules, also of those that have left."""
-    handle = lib.pd_module_next(ffi.NULL)
-    while handle:
+    for handle in iterate(lib.pd_module_next):
         lib.pd_module_get_errors(handle, errors, ffi.NULL)
-        handle = lib.pd_module_next(handle)
     count: int = lib.pd_error_list_count(errors)
     return lib.PD_ERR_REFUSED if count else lib.PD_OK  # type: ignore[no-any-return]
 

@@ -12,7 +12,7 @@ from paddle_flags._core.hooks import (
     is_within_our_call,
     name_of,
 )
-from paddle_flags._core.status import new_struct, store_failure, to_text
+from paddle_flags._core.status import address_of, new_struct, store_failure, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._core.values import (
@@ -117,7 +117,7 @@ def replace_type(flag: Flag[Any], info: Any, context: int) -> None:
 
     It may be of a class that is defined anew.
     """
-    first = int(ffi.cast("uintptr_t", info.context))
+    first = address_of(info.context)
     if not first:
         message = f"{flag.name!r} is already defined, without the type of this definition"
         raise FlagConflictError(message)
@@ -139,7 +139,7 @@ def release_old_types(flag: Flag[Any], context: int = 0) -> None:
         contexts.add(context)
     info = new_struct("pd_flag_info")
     defined = lib.pd_flag_get_info(flag.handle, info, ffi.NULL) == lib.PD_OK
-    current = int(ffi.cast("uintptr_t", info.context)) if defined else 0
+    current = address_of(info.context) if defined else 0
     for each in [each for each in contexts if each != current]:
         contexts.discard(each)
         former_contexts.add(each)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 from paddle_flags._core.assign import assign, caller_place, origin_at
 from paddle_flags._core.flag_definition import FlagDefinition
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scope import Scope
 from paddle_flags._core.status import (
     ErrorList,
+    address_of,
     call_and_raise_deferred,
     call_checked,
     failures,
@@ -116,12 +119,7 @@ class Flag(FlagDefinition[T]):
     @property
     def process_value(self) -> T:
         """The value without the scopes of this thread, which `value` is in their absence."""
-        entry = self._entry()
-        index = 0
-        while entry.origin.source == lib.PD_SOURCE_SCOPE:
-            index += 1
-            entry = self._entry(index)
-        return self.from_entry(entry)
+        return self.from_entry(self._process_entry())
 
     def set_from_string(self, text: str) -> None:
         """Set the value from text, written as on a command line.
@@ -251,6 +249,11 @@ class Flag(FlagDefinition[T]):
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         return get_info("pd_flag_entry", lib.pd_flag_get_entry, self.handle, index)
 
+    def _process_entry(self) -> Any:
+        """Return the value without the scopes of this thread."""
+        entries = map(self._entry, count())
+        return next(each for each in entries if each.origin.source != lib.PD_SOURCE_SCOPE)
+
     def _kind_and_sensitive(self) -> tuple[ValueType, bool]:
         """Return the type of the current definition, and whether it is sensitive."""
         return self._known or self._load_definition()[:2]
@@ -342,7 +345,7 @@ connect(Flag, failures, queued_warnings, raise_deferred, raise_error_at)
 
 def flag_of(handle: Any) -> Flag[Any]:
     """Return the one Flag of a `pd_flag *`."""
-    key = int(ffi.cast("uintptr_t", handle))
+    key = address_of(handle)
     flag = flags_made.get(key)
     if flag is None:
         made: Flag[Any] = _make(key, to_text(lib.pd_flag_get_name(handle)))

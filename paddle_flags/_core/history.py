@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import (
     check_status,
+    iterate,
     new_error,
     new_struct,
     quote_value,
@@ -21,7 +22,7 @@ from paddle_flags._core.values import (
     retry_if_redefined,
     typed_kind_of,
 )
-from paddle_flags._native import ffi, lib
+from paddle_flags._native import lib
 from paddle_flags.errors import UndefinedFlagError
 
 if TYPE_CHECKING:
@@ -100,14 +101,12 @@ def flagfiles_of_line() -> list[str]:
     """Return the flagfiles of the command line from which flags have values."""
     # A dictionary, which keeps the order, unlike a set.
     found: dict[str, None] = {}
-    handle = lib.pd_flag_next(ffi.NULL)
-    while handle != ffi.NULL:
+    for handle in iterate(lib.pd_flag_next):
         with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
             for entry in _iter_entries(handle):
                 origin = entry.origin
                 if origin.source == lib.PD_SOURCE_ARGV and origin.place and origin.line:
                     found[to_text(origin.place)] = None
-        handle = lib.pd_flag_next(handle)
     return list(found)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from paddle_flags._core import retained_values
 from paddle_flags._core.frames import first_user_frame, hides_internal_frames
 from paddle_flags._core.status import (
+    address_of,
     check_bool,
     check_status,
     new_error,
@@ -450,7 +451,7 @@ def add_watcher(
     """
     _check_callable(callback)
     check_bool("weak", weak)
-    about = (int(ffi.cast("uintptr_t", handle)),) if handle else ()
+    about = (address_of(handle),) if handle else ()
     hook = Hook(None, about, None if weak else callback)
     made = _Watcher(_make_reference(callback, hook, weak=weak), flag_of)
 

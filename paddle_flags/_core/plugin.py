@@ -12,8 +12,10 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import (
     ErrorList,
+    address_of,
     check_status,
     get_info,
+    iterate,
     new_error,
     quote_value,
     raise_deferred,
@@ -102,7 +104,7 @@ class Plugin:
         if not self._loaded:
             raise FlagArgumentError(f"{self._path}: is already unloaded")
         err = new_error()
-        check_status(unload_module(_address(self._handle), _address(err)), err)
+        check_status(unload_module(address_of(self._handle), address_of(err)), err)
         self._loaded = False
         # Asked before hooks run below, which may load the library again.
         has_left = not _module_info(self._handle).present
@@ -112,10 +114,6 @@ class Plugin:
 
 def _module_info(handle: Any) -> Any:
     return get_info("pd_module_info", lib.pd_module_get_info, handle)
-
-
-def _address(pointer: Any) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
 
 
 def _plugin_of(handle: Any) -> Plugin:
@@ -176,7 +174,7 @@ def load_with_remedy(path: str | os.PathLike[str], namespace: str, remedy: str) 
     err = new_error()
     errors = ErrorList()
     name_space = to_argument("namespace", namespace)
-    status = load_module(file, name_space, *map(_address, (errors.pointer, handle, err)))
+    status = load_module(file, name_space, *map(address_of, (errors.pointer, handle, err)))
     # A rejected value leaves the library loaded: then there are both a plugin and an error.
     plugin = _plugin_of(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
@@ -230,11 +228,9 @@ def _find_free_namespace(path: str) -> str:
 
 def _is_loaded(path: str) -> bool:
     """Return whether the library is there, in a namespace: then no other can be chosen."""
-    handle = lib.pd_module_next(ffi.NULL)
-    while handle:
+    for handle in iterate(lib.pd_module_next):
         with suppress(OSError):
             info = _module_info(handle)
             if info.present and os.path.samefile(to_text(info.path), path):
                 return True
-        handle = lib.pd_module_next(handle)
     return False

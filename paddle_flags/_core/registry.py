@@ -17,7 +17,7 @@ from paddle_flags._core.frames import (
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
-from paddle_flags._core.status import quote_value, to_bytes
+from paddle_flags._core.status import iterate, quote_value, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, UndefinedFlagError
@@ -289,13 +289,11 @@ def all_flags() -> list[Flag[Any]]:
     """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
     flag_finders.find_new_flags()
-    handle = lib.pd_flag_next(ffi.NULL)
-    while handle:
+    for handle in iterate(lib.pd_flag_next):
         try:
             flags.append(flag_of(handle))
         except UndefinedFlagError:  # its plugin may leave, on another thread
             pass
-        handle = lib.pd_flag_next(handle)
     return flags
 
 

@@ -14,7 +14,7 @@ from paddle_flags._native import ffi, lib
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from types import FrameType
     from typing import Any
 
@@ -134,6 +134,19 @@ def _missing_symbol_hint(message: str) -> str:
 def new_error() -> Any:
     """Return a pd_error for a call, as a `pd_error *`."""
     return ffi.new("pd_error *")
+
+
+def address_of(pointer: Any) -> int:
+    """Return the address that a pointer of cffi has; 0 for NULL."""
+    return int(ffi.cast("uintptr_t", pointer))
+
+
+def iterate(find_next: Callable[[Any], Any], start: Any = None) -> Iterator[Any]:
+    """Yield what a `pd_..._next` function of C gives, from the first on, or from `start`."""
+    handle = start or find_next(ffi.NULL)
+    while handle:
+        yield handle
+        handle = find_next(handle)
 
 
 def new_struct(kind: str) -> Any:

@@ -6,7 +6,7 @@ from operator import index
 
 from paddle_flags._core import lists
 from paddle_flags._core.header import C_TYPES
-from paddle_flags._core.status import quote_value, to_bytes, to_text
+from paddle_flags._core.status import address_of, quote_value, to_bytes, to_text
 from paddle_flags._native import ffi
 from paddle_flags.errors import FlagTypeError, FlagValueError
 
@@ -119,7 +119,7 @@ def type_of(found: Any) -> Type[Any] | None:
     """
     if not found.context:
         return None
-    context = int(ffi.cast("uintptr_t", found.context))
+    context = address_of(found.context)
     type_ = types_of_contexts.get(context)
     if type_ is None and context in former_contexts:
         raise FormerDefinitionError

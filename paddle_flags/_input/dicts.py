@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.flag import flags_made
 from paddle_flags._core.lists import encode
-from paddle_flags._core.status import to_bytes
+from paddle_flags._core.status import address_of, to_bytes
 from paddle_flags._core.values import REDACTED
 from paddle_flags._input.reading import FileValue, quote
 from paddle_flags._native import ffi, lib
@@ -34,7 +34,7 @@ def _find_flag_address(name: str) -> int:
     handle = ffi.new("pd_flag **")
     if lib.pd_flag_find(to_bytes(name), handle, ffi.NULL) != lib.PD_OK:
         return 0
-    return int(ffi.cast("uintptr_t", handle[0]))
+    return address_of(handle[0])
 
 
 def is_defined(name: str) -> bool:

@@ -46,7 +46,7 @@ def find_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
     """Return the files, those that the user names last; None if the program has none."""
     named: list[str] = []
     if options.config_flag is not None:
-        named = _preview_files(tokens, options)
+        named = preview_names(find_or_define_config_flag(options), tokens, options)
     elif options.config is None:
         return None
     return ConfigFiles(
@@ -61,10 +61,6 @@ def find_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
         },
         resolve_flag_in_file=options.resolve_flag_in_file,
     )
-
-
-def _preview_files(tokens: list[str], options: ParseOptions) -> list[str]:
-    return preview_names(find_or_define_config_flag(options), tokens, options)
 
 
 def preview_names(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from paddle_flags import errors
 from paddle_flags._core.status import (
     ErrorList,
+    address_of,
     check_bool,
     new_struct,
     quote_value,
@@ -183,11 +184,7 @@ class Call:
     def run(self, tokens: list[str], config: Any, err: Any) -> list[str] | int | None:
         """Return the remaining tokens, or the status; None if a token cannot be passed to C."""
         self._options.config = config
-        return parse_argv(tokens, _address(self._options), _address(err))
-
-
-def _address(pointer: Any) -> int:
-    return int(ffi.cast("uintptr_t", pointer))
+        return parse_argv(tokens, address_of(self._options), address_of(err))
 
 
 def _arrangement_of(order: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
+    address_of,
     call_and_raise_deferred,
     call_checked,
     get_info,
@@ -350,7 +351,7 @@ class Op:
     def _collect_signatures(self) -> None:
         found = {}
         for handle, info in signatures_of(self._encoded):
-            key = int(ffi.cast("uintptr_t", handle)), bool(info.scoped)
+            key = address_of(handle), bool(info.scoped)
             if key in self._known and not self._known[key].is_current():
                 self._known.pop(key).unregister()
             if key not in self._known:

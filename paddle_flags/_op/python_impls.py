@@ -12,6 +12,7 @@ from paddle_flags._core.status import (
     call_checked,
     check_status,
     get_info,
+    iterate,
     new_error,
     new_struct,
     queue_warning,
@@ -65,10 +66,8 @@ _kept: list[Any] = []  # for good: another thread may be asking what has left
 
 def iterate_signatures(start: Any = None) -> Iterator[tuple[Any, Any]]:
     """Yield each signature of all operations, from `start` on, as pd_op * and its pd_op_info *."""
-    handle = start or lib.pd_op_next(ffi.NULL)
-    while handle:
+    for handle in iterate(lib.pd_op_next, start):
         yield handle, get_info("pd_op_info", lib.pd_op_get_info, handle)
-        handle = lib.pd_op_next(handle)
 
 
 def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:

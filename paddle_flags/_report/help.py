@@ -60,13 +60,17 @@ def help_text(
     """
     if not isinstance(kind, str) or kind not in KINDS:
         raise FlagArgumentError(f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}")
+    import shutil
+
     kept: list[Any] = []  # what C points to
 
     def new_c_text(name: str, value: str | None) -> Any:
         kept.append(ffi.NULL if value is None else ffi.new("char[]", to_argument(name, value)))
         return kept[-1]
 
-    wanted = ffi.new("pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], text("pattern", pattern)))
+    wanted = ffi.new(
+        "pd_help *", (ffi.sizeof("pd_help"), KINDS[kind], new_c_text("pattern", pattern))
+    )
     options = new_struct("pd_report_options")
     options.help = wanted
     options.program = new_c_text("program", program)
@@ -75,9 +79,10 @@ def help_text(
     options.version = new_c_text("version", version)
     options.first = new_c_text("first", first)
     options.without = new_c_text("without", without)
-    options.width = (
-        _terminal_width() if width is None else min(max(_check_integer("width", width), 1), 10000)
+    columns = (
+        shutil.get_terminal_size().columns if width is None else _check_integer("width", width)
     )
+    options.width = min(max(columns, 1), 10000)
     options.color = wants_color() if color is None else check_bool("color", color)
     return collect_output(lib.pd_report_help, options).removesuffix("\n")
 
@@ -125,12 +130,6 @@ def _module_of_program(program: str) -> str | None:
     if name in (None, "__main__") or [program] != sys.argv[:1]:
         return None
     return str(name).removesuffix(".__main__")
-
-
-def _terminal_width() -> int:
-    import shutil
-
-    return min(max(shutil.get_terminal_size().columns, 1), 10000)
 
 
 def wants_color() -> bool:
