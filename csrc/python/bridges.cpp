@@ -50,38 +50,21 @@ PyObject *list_of(const std::vector<std::string> &texts) {
   return append_texts(PyList_New(0), texts);
 }
 
+/* Py_BuildValue() releases all objects if one of them is NULL. */
 PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs) {
   PyObject *list = PyList_New(0);
   for (const auto &pair : pairs) {
-    PyObject *item = list ? PyTuple_New(2) : nullptr;
-    PyObject *first = item ? text_of(pair.first) : nullptr;
-    PyObject *second = item ? text_of(pair.second) : nullptr;
-    if (first && second) {
-      PyTuple_SetItem(item, 0, first);
-      PyTuple_SetItem(item, 1, second);
-      if (append(list, item)) continue;
-    } else {
-      Py_XDECREF(first);
-      Py_XDECREF(second);
-      Py_XDECREF(item);
-    }
-    Py_CLEAR(list);
+    if (!list) break;
+    PyObject *item = Py_BuildValue("NN", text_of(pair.first), text_of(pair.second));
+    if (!append(list, item)) Py_CLEAR(list);
   }
   return list;
 }
 
 PyObject *build_join_result(const outcome &out) {
-  PyObject *joined = append_texts(list_of(out.joined), out.known);
-  PyObject *left_out = pairs_of(out.left_out);
-  PyObject *rejected = list_of(out.rejected);
-  if (joined && left_out && rejected) {
-    return Py_BuildValue("nNNN", static_cast<Py_ssize_t>(out.registries), joined, left_out,
-                         rejected);
-  }
-  Py_XDECREF(joined);
-  Py_XDECREF(left_out);
-  Py_XDECREF(rejected);
-  return nullptr;
+  return Py_BuildValue("nNNN", static_cast<Py_ssize_t>(out.registries),
+                       append_texts(list_of(out.joined), out.known), pairs_of(out.left_out),
+                       list_of(out.rejected));
 }
 
 PyObject *join_library(PyObject *, PyObject *arguments) {
