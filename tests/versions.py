@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FUTURE = """
 #include "base/error.h"
 
-pd_status pd__do_flag_future(int32_t *out, pd_error *err) {
+pd_status pd_flag_future(int32_t *out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   *out = 42;
   return PD_OK;
@@ -39,9 +39,6 @@ def older(tree: Path) -> None:
     change(tree / "include" / "pd_flags.h", r'(PD_VERSION) "[^"]*"', r'\1 "0.0.9"')
     change(tree / "src" / "module" / "record.c", r"bool has = [^;]*;", "bool has = least == high;")
     change(table_of(tree), r" +\\\n  STATUS\(pending_set,.*?\n(?=/\* end of PD_TABLE_MAP)", "\n")
-    # It reports what waits all the same, by a function that its table doesn't declare any more.
-    declared = r"\1\npd_status pd__do_pending_get(size_t, pd_pending_info *, pd_error *);\n"
-    change(tree / "src" / "report" / "save.c", r'(#include "report\.h"\n)', declared)
 
 
 def without_scopes(tree: Path) -> None:

@@ -2,11 +2,11 @@
 
 lists.py [--check] [--root DIRECTORY]
 
-Writes all of paddle_flags/_core/header.py and csrc/src/base/public_names.h; in other files of
-Python, the lines between `# <what>: made by tools/lists.py` and `# end of <what>`. In the public
-headers, the lines between `/* <what>: made by tools/lists.py, for each type:`, with the lines to
-repeat in that comment, and `/* end of <what> */`. --check writes nothing, and fails if a file
-differs from what would be written.
+Writes all of paddle_flags/_core/header.py; in other files of Python, the lines between
+`# <what>: made by tools/lists.py` and `# end of <what>`. In the public headers, the lines between
+`/* <what>: made by tools/lists.py, for each type:`, with the lines to repeat in that comment, and
+`/* end of <what> */`. --check writes nothing, and fails if a file differs from what would be
+written.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ HEADER = INCLUDE / "pd_flags.h"
 MODULE = Path("paddle_flags", "_core", "header.py")
 TABLE = INCLUDE / "pd_flags" / "table.h"
 WORK = Path("csrc", "src", "base", "work.h")
-PUBLIC_NAMES = Path("csrc", "src", "base", "public_names.h")
 WIDTH = 100
 
 
@@ -253,22 +252,6 @@ def table_of(table: str, pure: list[str], functions: dict[str, Function]) -> str
     return f"{before}{begin:{WIDTH - 1}}\\\n{rows}\n{end}{after}"
 
 
-def public_names_of(names: list[str]) -> str:
-    """Return the text of public_names.h."""
-    made = [
-        "/* Each exported function has its body in its layer, under its public name. The symbol",
-        " * of the body is the hidden pd__do_<name>; the exported symbol is a forwarder in api.c,",
-        " * which finds the copy of the library that hosts the registry. Made by `make lists`. */",
-        "#ifndef PD__PUBLIC_NAMES_H",
-        "#define PD__PUBLIC_NAMES_H",
-        "",
-        *(f"#define pd_{name} pd__do_{name}" for name in names),
-        "",
-        "#endif /* PD__PUBLIC_NAMES_H */",
-    ]
-    return "\n".join(made) + "\n"
-
-
 # ---- Parts of other files ----
 
 
@@ -406,7 +389,6 @@ def written(root: Path) -> dict[Path, str]:
     return {
         **headers,
         MODULE: module_of(lists),
-        PUBLIC_NAMES: public_names_of(listed(headers[TABLE]) + pure),
         flag: put((root / flag).read_text("utf-8"), "marks", f"\n{properties}\n"),
         define: put(text, "attributes", values_of(lists)),
     }

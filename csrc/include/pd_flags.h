@@ -91,6 +91,8 @@
 #error "pd_flags.h supports 64-bit Windows only"
 #elif defined(PD_HEADER_ONLY)
 #define PD_API static inline /* they are in pd_flags/unlinked.h */
+#elif defined(PD__BODIES)
+#define PD_API /* sources of the library, which exports other symbols for them */
 #elif !defined(_WIN32)
 #define PD_API __attribute__((visibility("default")))
 #elif defined(PD_BUILDING_LIBRARY)
