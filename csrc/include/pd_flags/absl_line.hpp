@@ -39,10 +39,10 @@ PD__LOCAL inline void write_to(const char *text, size_t length, void *file) {
 }
 
 [[noreturn]] PD__LOCAL inline void end_with(const inner::error_list &errors, const pd_error &err) {
-  size_t count = inner::host::error_list_count(errors.get());
+  size_t count = PD__HOST(error_list_count)(errors.get());
   if (!count) std::fprintf(stderr, "ERROR: %s\n", err.message);
   for (size_t i = 0; i < count; i++) {
-    std::fprintf(stderr, "ERROR: %s\n", inner::host::error_list_at(errors.get(), i)->message);
+    std::fprintf(stderr, "ERROR: %s\n", PD__HOST(error_list_at)(errors.get(), i)->message);
   }
   std::exit(1);
 }

@@ -15,7 +15,7 @@ class hook {
   PD__LOCAL explicit hook(pd_hook number) : number_(number) {}
   /* No new call begins after this. */
   PD__LAZY status remove() {
-    return inner::call([&](pd_error *err_) { return inner::host::hook_remove(number_, err_); });
+    return inner::call([&](pd_error *err_) { return PD__HOST(hook_remove)(number_, err_); });
   }
 
  private:
@@ -38,7 +38,7 @@ struct where {
 
 #define PD__SET(name, number, ctype, member)                                             \
   PD__LOCAL inline pd_status set_cell(pd_flag *flag, ctype value, pd_error *err) {       \
-    return host::flag_set_##name(flag, value, err);                                      \
+    return PD__HOST(flag_set_##name)(flag, value, err);                                  \
   }
 PD_TYPE_MAP(PD__SET)
 #undef PD__SET
@@ -60,10 +60,10 @@ template <class D = void>
 PD__LOCAL string_for<D> text_of(const pd_flag *flag) {
   char text[256];
   size_t length = 0;
-  if (host::flag_get_text(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
+  if (PD__HOST(flag_get_text)(flag, text, sizeof text, &length, nullptr) != PD_OK) return "";
   if (length < sizeof text) return text;
   string_for<D> whole(length + 1, '\0');
-  if (host::flag_get_text(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
+  if (PD__HOST(flag_get_text)(flag, &whole[0], whole.size(), &length, nullptr) != PD_OK) return "";
   whole.resize(__builtin_strlen(whole.c_str())); /* the value may have changed */
   return whole;
 }
@@ -83,7 +83,7 @@ PD__LOCAL inline void without_throwing(const char *name, const Function &functio
     return;
   }
   pd__refuse(&text, PD_OK, name, ": a watcher threw ", what);
-  host::warning_report(text.message, nullptr);
+  PD__HOST(warning_report)(text.message, nullptr);
 }
 
 /* ---- What flags and imports have in common ---- */
@@ -136,11 +136,11 @@ class alignas(64) variable : variable_base {
   /* The same, from text as on a command line. */
   PD__LOCAL pd::status set_text(given_text text) {
     return with([&](pd_flag *flag_, pd_error *err_) {
-      return host::flag_set_from_string(flag_, text.c_str(), err_);
+      return PD__HOST(flag_set_from_string)(flag_, text.c_str(), err_);
     });
   }
   /* Drop every value but the default. */
-  PD__LOCAL pd::status reset() { return with(host::flag_reset<>); }
+  PD__LOCAL pd::status reset() { return with(PD__HOST(flag_reset)); }
 
   /* The value as text; "" while the flag isn't defined. */
   PD__LOCAL string_for<T> text() const { return inner::text_of<T>(handle()); }
@@ -149,7 +149,7 @@ class alignas(64) variable : variable_base {
   PD__LOCAL pd_flag *handle() const {
     pd_flag *flag = __atomic_load_n(&late_.flag, __ATOMIC_ACQUIRE);
     if (flag || def_.kind == PD_KIND_DEFINE) return flag;
-    return host::flag_find(def_.name, &flag, nullptr) == PD_OK ? flag : nullptr;
+    return PD__HOST(flag_find)(def_.name, &flag, nullptr) == PD_OK ? flag : nullptr;
   }
 
   /* Call `function` after each change from now on: void(const T &) or void(). */
@@ -158,7 +158,7 @@ class alignas(64) variable : variable_base {
     auto *added = new told_by<Function>(*this, std::move(function));
     pd_hook number = 0;
     pd::status made = with([&](pd_flag *flag_, pd_error *err_) {
-      return host::watcher_add(flag_, told_by<Function>::call, added,
+      return PD__HOST(watcher_add)(flag_, told_by<Function>::call, added,
                                told_by<Function>::release, &number, err_);
     });
     if (made.ok()) return hook(number);
@@ -213,7 +213,7 @@ class alignas(64) variable : variable_base {
     pd_flag *flag = nullptr;
     pd::status why = status();
     if (!why.ok()) return why;
-    why = inner::call([&](pd_error *err_) { return host::flag_find(def_.name, &flag, err_); });
+    why = inner::call([&](pd_error *err_) { return PD__HOST(flag_find)(def_.name, &flag, err_); });
     if (!why.ok()) return why;
     return inner::call([&](pd_error *err_) {
       return pd__refuse(err_, PD_ERR_UNDEFINED, def_.name, ": has not joined yet", "");

@@ -9,7 +9,7 @@ namespace inner {
 
 #define PD__GET(name, number, ctype, member)                                             \
   PD__LOCAL inline pd_status get_cell(const pd_flag *flag, ctype &out, pd_error *err) {  \
-    return host::flag_get_##name(flag, &out, err);                                       \
+    return PD__HOST(flag_get_##name)(flag, &out, err);                                   \
   }
 PD_TYPE_MAP(PD__GET)
 #undef PD__GET
@@ -37,8 +37,8 @@ struct getter<T, true> {
 /* The errors of one call. */
 class error_list {
  public:
-  PD__LOCAL error_list() : list_(host::error_list_new()) {}
-  PD__LOCAL ~error_list() { host::error_list_free(list_); }
+  PD__LOCAL error_list() : list_(PD__HOST(error_list_new)()) {}
+  PD__LOCAL ~error_list() { PD__HOST(error_list_free)(list_); }
   error_list(const error_list &) = delete;
   error_list &operator=(const error_list &) = delete;
   PD__LOCAL pd_error_list *get() const { return list_; }
@@ -55,8 +55,8 @@ class errors_to {
   template <class List>
   PD__LOCAL errors_to(List *list) : list_(list), add_(list ? add<List> : nullptr) {}
   PD__LOCAL void add_all(const error_list &errors) const {
-    for (size_t i = 0; add_ && i < host::error_list_count(errors.get()); i++) {
-      add_(list_, *host::error_list_at(errors.get(), i));
+    for (size_t i = 0; add_ && i < PD__HOST(error_list_count)(errors.get()); i++) {
+      add_(list_, *PD__HOST(error_list_at)(errors.get(), i));
     }
   }
 
@@ -93,7 +93,7 @@ class ref {
     });
   }
   PD__LOCAL status reset() const {
-    return inner::call([&](pd_error *err_) { return inner::host::flag_reset(flag_, err_); });
+    return inner::call([&](pd_error *err_) { return PD__HOST(flag_reset)(flag_, err_); });
   }
   PD__LOCAL inner::string_for<T> text() const { return inner::text_of<T>(flag_); }
   PD__LOCAL pd_flag *handle() const { return flag_; }
@@ -113,7 +113,7 @@ template <class T>
 PD__LOCAL inline result<ref<T>> find(inner::given_text name) {
   pd_flag *flag = nullptr;
   status sought = inner::call([&](pd_error *err_) {
-    return inner::host::flag_find(name.c_str(), &flag, err_);
+    return PD__HOST(flag_find)(name.c_str(), &flag, err_);
   });
   if (!sought.ok()) return sought;
   ref<T> found(flag);
@@ -125,7 +125,7 @@ PD__LOCAL inline result<ref<T>> find(inner::given_text name) {
 /* Set any flag from text, as a command line does. */
 PD__LAZY status set(inner::given_text name, inner::given_text text) {
   return inner::call([&](pd_error *err_) {
-    return inner::host::flag_set_by_name(name.c_str(), text.c_str(), err_);
+    return PD__HOST(flag_set_by_name)(name.c_str(), text.c_str(), err_);
   });
 }
 
@@ -139,7 +139,7 @@ PD__LAZY status parse(int &argc, char **argv, inner::errors_to errors = nullptr,
   size_t given = options && options->size < sizeof all ? options->size : sizeof all;
   if (options) __builtin_memcpy(&all, options, given);
   if (!all.errors) all.errors = list.get();
-  pd_status code = inner::host::parse_argv(&argc, argv, &all, &err);
+  pd_status code = PD__HOST(parse_argv)(&argc, argv, &all, &err);
   errors.add_all(list);
   return status(code, err);
 }
@@ -150,7 +150,7 @@ class module {
   PD__LOCAL explicit module(pd_module *handle = nullptr) : handle_(handle) {}
   PD__LOCAL pd_module *handle() const { return handle_; }
   PD__LOCAL status unload() {
-    return inner::call([&](pd_error *err_) { return inner::host::module_unload(handle_, err_); });
+    return inner::call([&](pd_error *err_) { return PD__HOST(module_unload)(handle_, err_); });
   }
 
  private:
@@ -165,7 +165,7 @@ PD__LAZY result<module> load(inner::given_text path, inner::given_text name_spac
   pd_module *loaded = nullptr;
   inner::error_list list;
   const char *in = *name_space.c_str() ? name_space.c_str() : nullptr;
-  pd_status code = inner::host::module_load_as(path.c_str(), in, list.get(), &loaded, &err);
+  pd_status code = PD__HOST(module_load_as)(path.c_str(), in, list.get(), &loaded, &err);
   errors.add_all(list);
   if (!loaded) return status(code, err);
   return module(loaded);

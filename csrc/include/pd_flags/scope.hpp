@@ -85,7 +85,7 @@ class scoped_value {
   scoped_value(const scoped_value &) = delete;
   scoped_value &operator=(const scoped_value &) = delete;
   PD__LOCAL ~scoped_value() {
-    if (scope_) (void)inner::host::scope_pop(scope_, nullptr);
+    if (scope_) (void)PD__HOST(scope_pop)(scope_, nullptr);
   }
 
  private:
@@ -97,7 +97,7 @@ class scoped_value {
     item.flag = flag;
     inner::scope_item<T>::give(item, value, text);
     return inner::call([&](pd_error *err_) {
-      return inner::host::scope_push(&item, 1, &origin, nullptr, &scope_, err_);
+      return PD__HOST(scope_push)(&item, 1, &origin, nullptr, &scope_, err_);
     });
   }
 
@@ -111,7 +111,7 @@ class scope_attach;
 class scope_capture {
  public:
   PD__LOCAL scope_capture() {
-    if (inner::host::scope_capture(&context_, nullptr) != PD_OK) context_ = nullptr;
+    if (PD__HOST(scope_capture)(&context_, nullptr) != PD_OK) context_ = nullptr;
   }
   PD__LOCAL scope_capture(const scope_capture &other);
   PD__LOCAL scope_capture(scope_capture &&other) noexcept : context_(other.context_) {
@@ -121,7 +121,7 @@ class scope_capture {
     std::swap(context_, other.context_);
     return *this;
   }
-  PD__LOCAL ~scope_capture() { inner::host::scope_release(context_); }
+  PD__LOCAL ~scope_capture() { PD__HOST(scope_release)(context_); }
 
   /* Call `function` in these scopes, and return what it returns. */
   template <class Function>
@@ -136,12 +136,12 @@ class scope_capture {
 class scope_attach {
  public:
   PD__LOCAL explicit scope_attach(const scope_capture &captured) {
-    if (inner::host::scope_attach(captured.context_, &attached_, nullptr) != PD_OK) attached_ = 0;
+    if (PD__HOST(scope_attach)(captured.context_, &attached_, nullptr) != PD_OK) attached_ = 0;
   }
   scope_attach(const scope_attach &) = delete;
   scope_attach &operator=(const scope_attach &) = delete;
   PD__LOCAL ~scope_attach() {
-    if (attached_) (void)inner::host::scope_detach(attached_, nullptr);
+    if (attached_) (void)PD__HOST(scope_detach)(attached_, nullptr);
   }
 
  private:
@@ -150,7 +150,7 @@ class scope_attach {
 
 inline scope_capture::scope_capture(const scope_capture &other) {
   scope_attach attached(other);
-  if (inner::host::scope_capture(&context_, nullptr) != PD_OK) context_ = nullptr;
+  if (PD__HOST(scope_capture)(&context_, nullptr) != PD_OK) context_ = nullptr;
 }
 
 template <class Function>

@@ -109,73 +109,48 @@ class error : public std::exception {
 
 namespace inner {
 
-/* host::flag_find(...) calls pd_flag_find of the C header through the host of this module. Only
- * those of the table's functions exist that these headers use, which are defined as a comma: all of
- * them would cost each source file as much as the rest of this one. */
-#define PD__CPP_USES_error_list_new ,
-#define PD__CPP_USES_error_list_free ,
-#define PD__CPP_USES_error_list_count ,
-#define PD__CPP_USES_error_list_at ,
-#define PD__CPP_USES_flag_find ,
-#define PD__CPP_USES_flag_get_text ,
-#define PD__CPP_USES_flag_reset ,
-#define PD__CPP_USES_flag_set_by_name ,
-#define PD__CPP_USES_flag_set_from_string ,
-#define PD__CPP_USES_hook_remove ,
-#define PD__CPP_USES_module_load_as ,
-#define PD__CPP_USES_module_unload ,
-#define PD__CPP_USES_parse_argv ,
-#define PD__CPP_USES_scope_attach ,
-#define PD__CPP_USES_scope_capture ,
-#define PD__CPP_USES_scope_detach ,
-#define PD__CPP_USES_scope_pop ,
-#define PD__CPP_USES_scope_push ,
-#define PD__CPP_USES_scope_release ,
-#define PD__CPP_USES_warning_report ,
-#define PD__CPP_USES_watcher_add ,
-#define PD__CPP_USES_flag_get_bool ,
-#define PD__CPP_USES_flag_get_int32 ,
-#define PD__CPP_USES_flag_get_uint32 ,
-#define PD__CPP_USES_flag_get_int64 ,
-#define PD__CPP_USES_flag_get_uint64 ,
-#define PD__CPP_USES_flag_get_double ,
-#define PD__CPP_USES_flag_get_string ,
-#define PD__CPP_USES_flag_set_bool ,
-#define PD__CPP_USES_flag_set_int32 ,
-#define PD__CPP_USES_flag_set_uint32 ,
-#define PD__CPP_USES_flag_set_int64 ,
-#define PD__CPP_USES_flag_set_uint64 ,
-#define PD__CPP_USES_flag_set_double ,
-#define PD__CPP_USES_flag_set_string ,
-#define PD__CPP_SECOND(first, second, ...) second
-#define PD__CPP_CHOOSE(...) PD__CPP_SECOND(__VA_ARGS__)
-#define PD__CPP_IF_USED(name, make) PD__CPP_CHOOSE(PD__CPP_USES_##name make, PD__CPP_SKIP, )
-#define PD__CPP_SKIP(...)
-#define PD__CPP_STATUS(name, parameters, arguments) \
-  PD__CPP_IF_USED(name, PD__CPP_MAKE_STATUS)(name, parameters, arguments)
-#define PD__CPP_RESULT(result, name, parameters, arguments) \
-  PD__CPP_IF_USED(name, PD__CPP_MAKE_RESULT)(result, name, parameters, arguments)
-#define PD__CPP_VOID(name, parameters, arguments) \
-  PD__CPP_IF_USED(name, PD__CPP_MAKE_VOID)(name, parameters, arguments)
-#define PD__CPP_MAKE_STATUS(name, parameters, arguments)                         \
-  PD__LAZY pd_status name parameters {                                           \
-    const pd_table *table = pd__table_with(offsetof(pd_table, name));            \
-    return table ? table->name arguments : pd__refuse_missing(err, "pd_" #name); \
+/* ---- The host's functions ---- */
+
+PD__INLINE pd_error *last_of(pd_error *err) { return err; }
+template <class First, class Second, class... More>
+PD__INLINE pd_error *last_of(First, Second second, More... more) {
+  return inner::last_of(second, more...);
+}
+
+/* The result of a function that the host lacks. */
+template <class Result>
+struct missing {
+  template <class... Arguments>
+  PD__LOCAL static Result result(const char *, Arguments...) {
+    return Result();
   }
-#define PD__CPP_MAKE_RESULT(result, name, parameters, arguments)                 \
-  PD__LAZY result name parameters {                                              \
-    const pd_table *table = pd__table_with(offsetof(pd_table, name));            \
-    result none{};                                                               \
-    return table ? table->name arguments : none;                                 \
+};
+template <>
+struct missing<pd_status> {
+  template <class... Arguments>
+  PD__LOCAL static pd_status result(const char *name, Arguments... arguments) {
+    return pd__refuse_missing(inner::last_of(arguments...), name);
   }
-#define PD__CPP_MAKE_VOID(name, parameters, arguments)                           \
-  PD__LAZY void name parameters {                                                \
-    const pd_table *table = pd__table_with(offsetof(pd_table, name));            \
-    if (table) table->name arguments;                                            \
+};
+
+template <class Result, class... Parameters>
+struct host_function {
+  Result (*pd_table::*field)(Parameters...);
+  size_t offset;
+  const char *name;
+  PD__LOCAL Result operator()(Parameters... arguments) const {
+    const pd_table *table = pd__table_with(offset);
+    return table ? (table->*field)(arguments...) : missing<Result>::result(name, arguments...);
   }
-namespace host {
-PD_TABLE_MAP(PD__CPP_STATUS, PD__CPP_RESULT, PD__CPP_VOID)
-}  // namespace host
+};
+template <class Result, class... Parameters>
+PD__LOCAL host_function<Result, Parameters...> host(Result (*pd_table::*field)(Parameters...),
+                                                    size_t offset, const char *name) {
+  return {field, offset, name};
+}
+
+/* PD__HOST(flag_find)(...) calls pd_flag_find of the C header through the host of this module. */
+#define PD__HOST(name) ::pd::inner::host(&pd_table::name, offsetof(pd_table, name), "pd_" #name)
 
 template <class>
 struct never {
