@@ -8,8 +8,7 @@
  * says what is the same and what differs. Names and meanings are Abseil's; the code is ours. */
 #ifdef PD_WITH_ABSEIL_FLAGS
 #include_next <absl/flags/flag.h>
-#else
-#ifndef ABSL_FLAGS_FLAG_H_
+#elif !defined(ABSL_FLAGS_FLAG_H_)
 #define ABSL_FLAGS_FLAG_H_
 
 #if __cplusplus < 201703L
@@ -28,5 +27,3 @@
 #include <pd_flags/names_pop.h>
 
 #endif /* ABSL_FLAGS_FLAG_H_ */
-
-#endif /* PD_WITH_ABSEIL_FLAGS */

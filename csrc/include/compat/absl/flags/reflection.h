@@ -1,8 +1,7 @@
 /* absl::FindCommandLineFlag, GetAllFlags and FlagSaver, as in Abseil; see absl/flags/flag.h beside this file. */
 #ifdef PD_WITH_ABSEIL_FLAGS
 #include_next <absl/flags/reflection.h>
-#else
-#ifndef ABSL_FLAGS_REFLECTION_H_
+#elif !defined(ABSL_FLAGS_REFLECTION_H_)
 #define ABSL_FLAGS_REFLECTION_H_
 
 #if __cplusplus < 201703L
@@ -16,5 +15,3 @@
 #include <pd_flags/names_pop.h>
 
 #endif /* ABSL_FLAGS_REFLECTION_H_ */
-
-#endif /* PD_WITH_ABSEIL_FLAGS */
