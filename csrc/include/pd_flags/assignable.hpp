@@ -232,6 +232,48 @@ PD__LAZY bool late_text(std::false_type, definition<const char *> &def,
   return give_text_default(def, value ? value : ""); /* getenv */
 }
 
+/* ---- Definitions at run time ---- */
+
+template <>
+struct value_type<std::string> : value_type<const char *> {
+  PD__LOCAL static inline std::string get(const pd_value &from) { return from.str; }
+};
+
+template <class T>
+PD__LOCAL void default_to(pd_flag_def &def, const T &value) {
+  detail::put(def.default_value, value);
+}
+PD__LAZY void default_to(pd_flag_def &def, const std::string &value) {
+  def.default_value.str = value.c_str();
+  def.access = &detail::string_access<>::value;
+}
+
+template <class T>
+PD__LOCAL bool is_equal(const T &first, const T &second) {
+  return !(first < second) && !(second < first);
+}
+
+/* A flag with a variable that the program has made, and to which it may have assigned already.
+ * *flag is NULL if the definition is refused. */
+template <class T>
+PD__LOCAL pd_status define_variable(const char *name, const char *help, const char *file,
+                                    T *current, const T &fallback, pd_flag **flag,
+                                    pd_error *err) {
+  pd_flag_def def;
+  T now = *current;
+  pd_flag_def_init(&def, sizeof def, value_type<T>::type);
+  def.name = name;
+  def.help = help;
+  def.file = file;
+  def.cell = current;
+  def.assignable = true;
+  detail::default_to(def, fallback);
+  pd_status status = pd_flag_register(&def, flag, err);
+  bool assigned = !is_equal(now, fallback) && is_equal(*current, fallback);
+  if (status == PD_OK && assigned) *current = now;
+  return status;
+}
+
 /* ---- Errors ---- */
 
 PD__LAZY void take_messages(pd_error_list *errors, std::vector<std::string> &out) {

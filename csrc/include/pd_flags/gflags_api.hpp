@@ -33,38 +33,18 @@ PD__LOCAL bool add_validator(const T *variable,
 /* ---- Definitions at run time ---- */
 
 template <class T>
-PD__LOCAL void default_to(pd_flag_def *def, const T *value) {
-  detail::put(def->default_value, *value);
-}
-PD__LAZY void default_to(pd_flag_def *def, const std::string *value) {
-  def->default_value.str = value->c_str();
-  def->access = &detail::string_access<>::value;
-}
-
-template <class T>
 PD__LOCAL void define(const char *name, const char *help, const char *file, T *current,
                       const T *fallback) {
-  pd_flag_def def;
   pd_error err;
-  T now = *current;
-  pd_flag_def_init(&def, sizeof def, detail::value_type<T>::type);
-  def.name = name;
-  def.help = help;
-  def.file = file;
-  def.cell = current;
-  def.assignable = true;
-  checker *check = new checker{name, nullptr, nullptr, 0, current, registered(), nullptr};
-  default_to(&def, fallback);
   pd_flag *flag = nullptr;
-  pd_status status = pd_flag_register(&def, &flag, &err);
+  pd_status status =
+      detail::define_variable(name, help, file, current, *fallback, &flag, &err);
   if (!flag) {
-    delete check;
     end_with(std::string("ERROR: ") + err.message + "\n");
     return;
   }
-  registered() = check;
+  registered() = new checker{name, nullptr, nullptr, 0, current, registered(), nullptr};
   if (status != PD_OK) std::fprintf(stderr, "ERROR: %s\n", err.message);
-  if (status == PD_OK && now != *fallback && *current == *fallback) *current = now;
 }
 
 /* ---- The environment ---- */

@@ -23,13 +23,6 @@ char dont_pass0toDEFINE_string(int) = delete;
 }  // namespace fLS
 
 namespace pd {
-namespace detail {
-template <>
-struct value_type<std::string> : value_type<const char *> {
-  PD__LOCAL static inline std::string get(const pd_value &from) { return from.str; }
-};
-}  // namespace detail
-
 namespace gflags_detail PD__LOCAL {
 
 /* The context of a flag's definition. It needs no initializer: a validator may be registered before

@@ -62,7 +62,6 @@
 #include <paddle/pd_flags/gflags.h>
 #else
 #include <paddle/pd_flags/native.h>
-#include <paddle/pd_flags/registerer.h>
 #endif
 #include <paddle/pd_flags/exported.h>
 #include <paddle/pd_flags/functions.h>

@@ -4,6 +4,9 @@
 
 #include <pd_flags/compat_line.hpp>
 
+#include <cstdlib>
+#include <iostream>
+
 #if defined(_WIN32)
 #define PD__PADDLE_EXPORT __declspec(dllexport)
 #else
@@ -72,6 +75,23 @@ PD__LOCAL inline bool &undefined_allowed() {
 }
 
 }  // namespace pd_detail
+
+/* Defines a flag at run time with your variable, which must stay valid until the process ends. The
+ * macros don't need it. A definition that is refused ends the process with 255. */
+class PD__LOCAL FlagRegisterer {
+ public:
+  template <typename T>
+  FlagRegisterer(std::string name, std::string description, std::string file,
+                 const T *default_value, T *value) {
+    pd_flag *flag = nullptr;
+    pd_error err;
+    pd_status status = pd::detail::define_variable(name.c_str(), description.c_str(), file.c_str(),
+                                                   value, *default_value, &flag, &err);
+    if (status != PD_OK) std::cerr << "paddle flags error: " << err.message << std::endl;
+    if (!flag) std::exit(-1);
+  }
+};
+
 }  // namespace of_paddle_flags
 }  // namespace flags
 }  // namespace paddle
