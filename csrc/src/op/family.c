@@ -2,36 +2,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../base/arena.h"
 #include "../base/hash.h"
+#include "../base/numbered.h"
 #include "../base/table.h"
 #include "../base/text.h"
 #include "op.h"
 
-/* All of a kind, in the order in which they came. Never freed. */
-typedef struct listing {
-  pd__arena arena;
-  void **items;
-  size_t count, capacity;
-} listing;
-
-static listing families, ops;
+/* Nothing is ever removed from these, so row and number correspond. */
+static pd__numbered families, ops;
 static pd__table by_name;  /* families */
 static pd__table by_flag;  /* families with members, by the name of the flag */
 static pd__table by_types; /* operations; of those that differ only in the text, the first */
 static pd__table by_text;  /* operations */
 static pd__family *first_due, *last_due;
 
-/* Makes room for one more item. Returns false if memory is out. */
-static bool reserve_item(listing *list) {
-  void **items =
-      pd__arena_make_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
-  if (items) list->items = items;
-  return items != NULL;
-}
-
-static pd__family *get_family(uint32_t item) { return families.items[item - 1]; }
-static pd__op *get_op(uint32_t item) { return ops.items[item - 1]; }
+static pd__family *get_family(uint32_t item) { return families.rows[item - 1].item; }
+static pd__op *get_op(uint32_t item) { return ops.rows[item - 1].item; }
 
 /* ---- Families by name ---- */
 
@@ -49,8 +35,8 @@ static bool has_name(uint32_t item, const void *key) {
 }
 
 pd__family *pd__family_next(const pd__family *previous) {
-  size_t next = previous ? previous->number : 0; /* numbers begin with 1 */
-  return next < families.count ? families.items[next] : NULL;
+  uint32_t next = previous ? previous->number + 1 : 1;
+  return next <= families.count ? get_family(next) : NULL;
 }
 
 pd__family *pd__family_find(const char *name, size_t length) {
@@ -81,11 +67,9 @@ pd__family *pd__family_add(const char *name) {
   size_t length = strlen(name);
   pd__family *family = pd__family_find(name, length);
   if (family) return family;
-  if (!reserve_item(&families) || !pd__table_reserve(&by_name, 1)) return NULL;
-  family = make_family(name);
-  if (!family) return NULL;
-  families.items[families.count++] = family;
-  family->number = (uint32_t)families.count;
+  family = pd__table_reserve(&by_name, 1) ? make_family(name) : NULL;
+  if (family) family->number = (uint32_t)pd__numbered_add(&families, family);
+  if (!family || !family->number) return NULL;
   pd__table_add(&by_name, pd__hash_text(name, length), family->number);
   return family;
 }
@@ -168,12 +152,11 @@ pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
   uint32_t hash = pd__signature_hash(family->number, of);
   uint32_t item = pd__table_find(&by_text, hash, op_matches_signature, &wanted);
   if (item) return get_op(item);
-  bool room = reserve_item(&ops) && pd__table_reserve(&by_text, 1);
-  pd__op *op = room && pd__table_reserve(&by_types, 1) ? make_op(family, of) : NULL;
-  if (!op) return NULL;
+  bool room = pd__table_reserve(&by_text, 1) && pd__table_reserve(&by_types, 1);
+  pd__op *op = room ? make_op(family, of) : NULL;
+  if (op) item = (uint32_t)pd__numbered_add(&ops, op);
+  if (!item) return NULL;
   bool first = !pd__op_find_of_types(family, op->types);
-  ops.items[ops.count++] = op;
-  item = (uint32_t)ops.count;
   pd__table_add(&by_text, hash, item);
   if (first) pd__table_add(&by_types, pd__types_hash(family->number, op->types), item);
   *(family->last_op ? &family->last_op->next : &family->ops) = op;
