@@ -192,7 +192,7 @@ def test_text_that_is_no_utf_8_stays_as_it_is(program, tmp_path):
     assert ended.stdout.splitlines()[2] == "text=caf\xe9\xff"
 
 
-@pytest.mark.extended  # takes a second or more
+@pytest.mark.release  # random input
 def test_binary_garbage_is_an_error_or_changes_what_it_says(program, tmp_path):
     chance = random.Random(7)
     pieces = [b"\n", b"--", b"-", b"=", b"count", b"text", b"on", b"no", b"$'", b"'", b"\\", b"#"]

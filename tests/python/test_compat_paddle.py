@@ -168,6 +168,7 @@ def test_paddles_macros_and_functions_have_their_meaning(program: Path) -> None:
     assert ended.stderr == ("paddle flags error: no flag is named 'levl'; did you mean 'level'?\n")
 
 
+@pytest.mark.release  # repeats tests with the other library
 def test_the_same_sources_show_the_same_on_a_real_gflags(tmp_path: Path, program: Path) -> None:
     require("libgflags-dev", "gflags/gflags.h")
     flags = ("-std=c++17", COMPAT, "-DPADDLE_WITH_GFLAGS", "-lgflags")

@@ -15,7 +15,7 @@ from test_late import LATE
 from test_unlinked import ASKS
 from versions import build_library, newer, older, without_scopes
 
-pytestmark = pytest.mark.extended  # builds the library three times
+pytestmark = pytest.mark.release  # builds the library three times, as others do
 
 PLUGIN = """
 #include <pd_flags.h>
@@ -108,7 +108,6 @@ def build_first(path: Path, code: Path, include: tuple[str, ...], library: str) 
     run(*CC, "-shared", "-fPIC", *include, f"-I{INCLUDE}", code, library, "-ldl", "-o", path)
 
 
-@pytest.mark.release  # builds many copies
 def test_the_first_copy_hosts_and_later_ones_forward(talk):
     assert talk("0.1.0", "0.1.0", "0.1.0") == [
         "p0: 0.1.0 p0_level 9",

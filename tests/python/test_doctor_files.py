@@ -134,6 +134,7 @@ def grown(small: Path, out: Path, sizes: dict[int, int]) -> Path:
     return out
 
 
+@pytest.mark.release  # takes seconds, and hardly depends on a change
 def test_a_library_of_hundreds_of_megabytes_of_data_is_read(tmp_path):
     text = LEVEL + "extern char filler[];\nchar filler[400 << 20] = {1};\n"
     path = build_plugin(tmp_path / "libbig.so", write(tmp_path / "big.c", text))
@@ -143,6 +144,7 @@ def test_a_library_of_hundreds_of_megabytes_of_data_is_read(tmp_path):
     path.unlink()
 
 
+@pytest.mark.release  # takes seconds, and hardly depends on a change
 @pytest.mark.parametrize("kind", [2, 3], ids=["symbols", "names"])
 def test_a_library_of_many_megabytes_of_symbols_is_read(small, kind, tmp_path):
     path = grown(small, tmp_path / "libgrown.so", {kind: 43_000_000})

@@ -86,7 +86,13 @@ def test_a_library_of_windows_built_with_our_headers_has_no_copy(tmp_path):
     assert (file["format"], file["joins"], file["others"]) == ("PE", True, {})
 
 
-@pytest.mark.parametrize("flags", [(), ("-rdynamic",), ("-fvisibility=hidden",)], ids=str)
+_OTHERWISE = [
+    pytest.param((option,), marks=pytest.mark.release)
+    for option in ("-rdynamic", "-fvisibility=hidden")
+]
+
+
+@pytest.mark.parametrize("flags", [(), *_OTHERWISE], ids=str)
 def test_a_program_with_gflags_inside_has_a_copy(flags, tmp_path):
     require("libgflags-dev", "gflags/gflags.h")
     main = "int main(int c, char **v) { gflags::ParseCommandLineFlags(&c, &v, true); }\n"

@@ -67,6 +67,7 @@ def test_a_program_and_a_library_with_a_real_gflags_share_flags_of_one_name(name
     assert ending(program, "--level=8", "--mode=best") == (0, shown)
 
 
+@pytest.mark.release  # with another compiler
 @pytest.mark.skipif(bool(SANITIZE), reason="the library has the runtime of another compiler")
 @pytest.mark.parametrize("position", ["-fPIE -pie", "-fno-pie -no-pie"])
 def test_a_string_of_an_optimizing_clang_stays_its_own(position, tmp_path):
@@ -192,6 +193,7 @@ int main(int argc, char **argv) { return call(argc, argv); }
 """
 
 
+@pytest.mark.release  # compiles much
 @pytest.mark.parametrize("release", [True, False])
 def test_version_says_how_the_source_with_the_call_was_compiled(release, tmp_path):
     objects = []

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from support import CHECKED, LIBDIR, ROOT, run, tool, write
 
-pytestmark = pytest.mark.extended  # runs CMake
+pytestmark = pytest.mark.release  # runs CMake, as test_consumers does
 
 LISTS = """\
 cmake_minimum_required(VERSION 3.13)

@@ -10,7 +10,7 @@ import pytest
 from joining import python
 from support import INCLUDE, SANITIZE, run, tool, write
 
-pytestmark = pytest.mark.extended  # builds much
+pytestmark = pytest.mark.release  # builds much, as the matrix does
 
 if TYPE_CHECKING:
     from pathlib import Path

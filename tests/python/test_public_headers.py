@@ -192,6 +192,7 @@ def test_clang_tidy_would_see_it(tmp_path: Path) -> None:
     assert len(tidy(source, "-std=c11")) == 1
 
 
+@pytest.mark.release  # repeats the check of the headers
 def test_clang_tidy_finds_no_bug_in_the_headers_by_other_names(tmp_path: Path) -> None:
     text = "".join(f"#include <{name}>\n" for name in PUBLIC) + "\n".join(USES.values())
     calm = "-*,bugprone-*,clang-analyzer-*,portability-*,-bugprone-easily-swappable-parameters"
