@@ -70,7 +70,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_itemcollected(item):
-    if re.search(r"[\[-]clang", item.name):  # a change is checked with one compiler
+    if re.search(r"[\[-](clang|aarch64)", item.name):  # a change is checked with one compiler
         item.add_marker("release")
     if item.get_closest_marker("release"):
         item.add_marker("extended")

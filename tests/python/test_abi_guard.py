@@ -148,7 +148,7 @@ def test_a_change_that_breaks_what_was_built_before_is_refused_and_named(guard, 
         assert word in ended.stderr
 
 
-@pytest.mark.extended
+@pytest.mark.release  # what is refused is tested with each change
 @pytest.mark.parametrize("change", GROWTH)
 def test_growth_asks_for_a_new_record_and_passes_with_it(guard, change):
     edits, word = GROWTH[change]

@@ -58,7 +58,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("library", SOURCES)
-@pytest.mark.parametrize("kind", ["program", "plugin"])
+@pytest.mark.parametrize("kind", [pytest.param("program", marks=pytest.mark.release), "plugin"])
 def test_a_program_built_with_our_headers_has_no_copy_of_the_library(library, kind, tmp_path):
     source = SOURCES[library]
     flags = (COMPAT, f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags")

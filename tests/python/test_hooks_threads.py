@@ -123,7 +123,10 @@ pf.validator(flag, pf.define('other', 0))(lambda value, other: True)
 }
 
 
-@pytest.mark.parametrize("hooks", ENDS)
+@pytest.mark.parametrize(
+    "hooks",
+    [pytest.param(each, marks=[pytest.mark.release] if each != "both" else []) for each in ENDS],
+)
 def test_python_ends_while_16_native_threads_set_a_flag_with_hooks(setter, hooks):
     code = f"{ENDS[hooks]}\nsetter.start(set_by_name, 16)\ntime.sleep(0.05)\n"
     for _ in range(20):

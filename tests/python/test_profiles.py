@@ -202,6 +202,7 @@ def test_a_build_without_input_reads_units_and_lists_and_asks_validators(host, t
     assert shown[5].startswith("PD_ERR_VALUE: ")
 
 
+@pytest.mark.release  # builds the other profile
 def test_a_build_without_reports_reads_command_lines_variables_and_files(host, tmp_path):
     flagfile = write(tmp_path / "host.flags", "--host_mode=best\n")
     words = ["parse", f"--flagfile={flagfile}", "environment", "config", "cells"]

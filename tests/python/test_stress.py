@@ -46,7 +46,7 @@ def test_10000_reloads_lose_no_value_and_leak_nothing(tmp_path_factory, tmp_path
     assert ended.stdout + ended.stderr == "done\n"
 
 
-@pytest.mark.extended  # takes a second or more
+@pytest.mark.release  # needs Valgrind
 def test_loading_unloading_and_reloading_is_clean_under_valgrind(tmp_path_factory, tmp_path):
     program, plugin = build_reload(tmp_path_factory, tmp_path)
     checks = ["--error-exitcode=9", "--leak-check=full", "--show-leak-kinds=definite,possible"]
