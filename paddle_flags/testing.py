@@ -113,7 +113,7 @@ class State:
                 before.restore(flag)
         saved_definitions.savers.discard(self)
         add_removed_hooks(self._hooks, self._reloaded.__contains__)
-        self.restore_values()
+        self.restore_values_and_inputs()
 
     def restore_flags(self, flags: list[Flag[Any]]) -> None:
         """Put the definitions of these flags back, with their hooks; and all values."""
@@ -125,9 +125,9 @@ class State:
         for flag in flags:
             self._former[flag].restore(flag)
         add_removed_hooks(hooks_of_flags(self._hooks, flags), self._reloaded.__contains__)
-        self.restore_values()
+        self.restore_values_and_inputs()
 
-    def restore_values(self) -> None:
+    def restore_values_and_inputs(self) -> None:
         """Put the values back."""
         argv.remember_prefix(self._input[0])
         config.remember_files(self._input[1])

@@ -92,7 +92,7 @@ static void add_client(pd__client *made, pd_live_server *server, int fd) {
 }
 
 /* Under the lock, so that the child of a fork has no connection that isn't in the list. */
-static int accept_client(pd_live_server *server) {
+static int admit_client(pd_live_server *server) {
   pd__client *made = calloc(1, sizeof *made);
   pthread_mutex_lock(&pd__lock);
   int fd = accept4(server->socket.listening.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -112,7 +112,7 @@ static int accept_client(pd_live_server *server) {
 
 void pd__clients_accept(pd_live_server *server) {
   for (int i = 0; i < ACCEPTED_MAX; i++) {
-    int error = accept_client(server);
+    int error = admit_client(server);
     if (error == EMFILE || error == ENFILE) close_idlest_client(&pd__clients);
     if (error != 0 && error != ECONNABORTED && error != EINTR) return;
   }

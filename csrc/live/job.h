@@ -83,7 +83,7 @@ void pd__job_free(pd__job *job);
 
 /* Reads the params, of which the method knows those in `known`, with blanks around. */
 void pd__params_parse(pd__job *job, const char *known, const pd__value *params);
-void pd__flags_check_set_params(pd__job *job); /* whether those of flags.set go together */
+void pd__check_flags_set_params(pd__job *job); /* whether those of flags.set go together */
 
 /* ---- What the methods have in common (values.c) ---- */
 

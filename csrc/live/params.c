@@ -178,7 +178,7 @@ static bool has_null_value(const pd__value *at) {
   return at != NULL;
 }
 
-void pd__flags_check_set_params(pd__job *job) {
+void pd__check_flags_set_params(pd__job *job) {
   size_t changes = pd__values_count(job->set) + pd__values_count(job->unset);
   const pd__value *wrong = find_value_of_kind(job->set, PD__OBJECT);
   if (!wrong) wrong = find_value_of_kind(job->expect, PD__OBJECT);

@@ -20,7 +20,7 @@ static const method methods[] = {
     {"flags.list", " since after ", pd__flags_list, NULL, false},
     {"flags.get", " name ", pd__flags_get, NULL, false},
     {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ",
-     pd__flags_set, pd__flags_check_set_params, true},
+     pd__flags_set, pd__check_flags_set_params, true},
     {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
     {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__changes_undo, NULL, true},
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},

@@ -17,7 +17,7 @@ static pd__job *waiting_jobs; /* of steps.wait */
 /* ---- The program ---- */
 
 /* A gate that nobody opens in time is opened, so that the program waits there once. */
-static pd_status wait_at_gate(int64_t step, pd_error *err) {
+static pd_status wait_or_force_gate(int64_t step, pd_error *err) {
   int64_t began = pd__get_steady_ms(), closed;
   pd__loop_wake(); /* clients may wait for this step */
   while (step >= (closed = __atomic_load_n(&gate, __ATOMIC_SEQ_CST))) {
@@ -40,7 +40,7 @@ static pd_status wait_at_gate(int64_t step, pd_error *err) {
 pd_status pd_live_step(int64_t step, pd_error *err) {
   __atomic_store_n(&last, step, __ATOMIC_SEQ_CST);
   if (step < __atomic_load_n(&gate, __ATOMIC_SEQ_CST)) return PD_OK;
-  return wait_at_gate(step, err);
+  return wait_or_force_gate(step, err);
 }
 
 /* ---- Clients ---- */

@@ -16,14 +16,14 @@ static bool is_in_main_interpreter(void) {
  * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
  * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
  * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
-static PyThreadState *begin_loader_call(bool main) {
-  if (main) return NULL;
+static PyThreadState *begin_loader_call(bool keep_gil) {
+  if (keep_gil) return NULL;
   pd_environment_hold(false);
   return release_gil();
 }
 
-static void end_loader_call(bool main, PyThreadState *thread) {
-  if (main) return;
+static void end_loader_call(bool keep_gil, PyThreadState *thread) {
+  if (keep_gil) return;
   retake_gil(thread);
   pd_environment_release();
 }

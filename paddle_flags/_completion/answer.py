@@ -50,7 +50,7 @@ def offer_files(token: str, kept: str = "") -> Answer:
     return Answer(files=True, kept=kept, typed=token)
 
 
-def first_line(text: str) -> str:
+def short_description(text: str) -> str:
     """Return the first line of a help text as a description."""
     line = text.strip().partition("\n")[0]
     shown = "".join(letter if letter.isprintable() else " " for letter in line)

@@ -10,10 +10,10 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Answer,
     Candidate,
-    first_line,
     offer_candidates,
     offer_files,
     offer_matches,
+    short_description,
 )
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.names import name_in_token, normalize_name
@@ -212,14 +212,15 @@ def _offered_flags() -> Iterator[Any]:
 def flag_candidates() -> tuple[Candidate, ...]:
     """Return the flags that should be used."""
     return tuple(
-        Candidate(to_text(each.name), first_line(to_text(each.help))) for each in _offered_flags()
+        Candidate(to_text(each.name), short_description(to_text(each.help)))
+        for each in _offered_flags()
     )
 
 
 def _name_candidates(info: Any, typed: str) -> list[Candidate]:
     """Return the names of a flag that begin with what was typed: an alias if no other does."""
     names = [to_text(info.name), *filter(None, to_text(info.aliases).split("|"))]
-    what = first_line(to_text(info.help))
+    what = short_description(to_text(info.help))
     found = _match_first_name(names, typed)
     if info.type != lib.PD_TYPE_bool:
         return [Candidate(name if info.count else name + "=", what) for name in found]

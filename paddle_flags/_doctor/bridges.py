@@ -83,7 +83,7 @@ def is_named(name: str, theirs: str) -> bool:
     return name == theirs or name.endswith(f".{theirs}")
 
 
-def foreign_flags(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
+def report_bridges(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
     """Report on the flags of each library that `bridge` can take, in this process."""
     placed: dict[str, list[LoadedVariable]] = {}
     for each in variables_in(loaded):

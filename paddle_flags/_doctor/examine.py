@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags._doctor import process
-from paddle_flags._doctor.bridges import bridged_flags, foreign_flags
+from paddle_flags._doctor.bridges import bridged_flags, report_bridges
 from paddle_flags._doctor.environment import unknown_variables
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.read import read_binary
@@ -77,7 +77,7 @@ def examine(
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": other_libraries([*in_process, *in_files]),
-        "foreign_flags": foreign_flags(loaded, bridged),
+        "foreign_flags": report_bridges(loaded, bridged),
         "several_registries": find_duplicated_flags(loaded, in_files, bridged),
     }
     report["problems"] = [str(each) for error in [*refused, *unread] for each in error.errors]

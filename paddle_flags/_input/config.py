@@ -46,7 +46,7 @@ _LITERALS = {
 _WITH_TABLE = re.compile(r"(.*\.(?:toml|ya?ml|json))#(.+)", re.IGNORECASE | re.DOTALL)
 
 
-class _File(NamedTuple):
+class _FileArgument(NamedTuple):
     """A file to read."""
 
     given: str  # for messages
@@ -73,12 +73,12 @@ class ConfigFiles:
         self.allow_pending = allow_pending
         self._environment = environment
         self._flag_in_file = resolve_flag_in_file or str  # a subclass of str is text too
-        self._files = [*_parse_files(config), *map(_parse_path, named)]
+        self._files = [*_parse_files(config), *map(_split_file_argument, named)]
 
     def read(self) -> Any:
         """Read the files; return a `pd_config *` with their values and errors."""
         config = new_config()
-        self._set_environment(config)
+        self._set_environment_options(config)
         for file in self._files:
             if not file.given:
                 add_error(config, "a configuration file has an empty name, expected a path")
@@ -90,14 +90,14 @@ class ConfigFiles:
                 self._read_file(config, file)
         return config
 
-    def _set_environment(self, config: Any) -> None:
+    def _set_environment_options(self, config: Any) -> None:
         how = self._environment
         prefix = how.get("env_prefix")
         text = ffi.NULL if prefix is None else to_prefix("env_prefix", prefix)
         switches = how.get("env_ignore_empty", False), how.get("env_files", False)
         call_checked(lib.pd_config_set_environment, config, text, *switches)
 
-    def _read_file(self, config: Any, file: _File) -> None:
+    def _read_file(self, config: Any, file: _FileArgument) -> None:
         reading = files.read_config_file(
             file.path, Reading(file.given, file.table, self._environment.get("env_prefix"))
         )
@@ -130,7 +130,7 @@ class ConfigFiles:
                 found.append((depth, value._replace(name=name)))
         return [value for _, value in sorted(found, key=lambda each: each[0])]
 
-    def _read_flagfile(self, config: Any, file: _File) -> None:
+    def _read_flagfile(self, config: Any, file: _FileArgument) -> None:
         path = file.given if os.path.abspath(file.given) == file.path else file.path
         if not os.path.lexists(file.path):
             add_error(config, f"{path}: no such file{files.suggest_file(file.path, path)}")
@@ -195,7 +195,7 @@ def _place_of(value: FileValue) -> Place:
     return value.at if is_defined(value.name) else value.key or value.at
 
 
-def _parse_files(config: Path | Sequence[Path]) -> list[_File]:
+def _parse_files(config: Path | Sequence[Path]) -> list[_FileArgument]:
     every = [config] if isinstance(config, (str, bytes, os.PathLike)) else config
     expected = "expected the path of a file, or a list of paths"
     if isinstance(config, Mapping):
@@ -203,7 +203,7 @@ def _parse_files(config: Path | Sequence[Path]) -> list[_File]:
             f"config is {quote_value(config)}: {expected}, not values; set those by FLAGS.update"
         )
     try:
-        found = [_parse_path(path) for path in every]
+        found = [_split_file_argument(path) for path in every]
     except TypeError:
         raise errors.FlagTypeError(f"config is {quote_value(config)}: {expected}") from None
     for file in found:
@@ -213,7 +213,7 @@ def _parse_files(config: Path | Sequence[Path]) -> list[_File]:
     return found
 
 
-def _parse_path(path: Path) -> _File:
+def _split_file_argument(path: Path) -> _FileArgument:
     """Split text as [?]FILE[#TABLE]; bytes and path objects are the file alone."""
     name = os.fsdecode(path)
     table: tuple[str, ...] = ()
@@ -222,4 +222,4 @@ def _parse_path(path: Path) -> _File:
     split = _WITH_TABLE.fullmatch(name) if isinstance(path, str) else None
     if split:
         name, table = split[1], tuple(split[2].split("."))
-    return _File(name, os.path.abspath(name), table, optional)
+    return _FileArgument(name, os.path.abspath(name), table, optional)

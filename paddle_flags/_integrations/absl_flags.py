@@ -185,7 +185,7 @@ class Bridge(DefinitionListener):
         link = self._links.pop(name)
         self._ours.discard(name)
         self._known.names.discard(name)
-        link.remove_hooks()
+        link.remove_hooks_of_ours()
         found, values = self._flags(), self._values
         names = [each for each, flag in found.items() if flag is link.theirs]
         for each in names:

@@ -62,7 +62,7 @@ class Link:
         if self.kind.value is not flags.Flag.value:  # something follows from a change
             self._hooks.append(self.ours.watch(lambda _: self.get()))
 
-    def remove_hooks(self) -> None:
+    def remove_hooks_of_ours(self) -> None:
         """Leave what our side sets unchecked."""
         for hook in self._hooks:
             hook.remove()
@@ -101,7 +101,7 @@ class Link:
         if self.given is None:
             now = self.ours.value
             if self._seen is _UNKNOWN or now != self._seen:
-                self._store(self.to_theirs(now))
+                self._assign_theirs(self.to_theirs(now))
                 self._seen = now
         return self.kind.value.fget(self.theirs)
 
@@ -109,17 +109,17 @@ class Link:
         """Set both values."""
         if self.given is None:
             with raises_absl_errors():
-                self._assign(value)
+                self._assign_ours(value)
             self._seen = self.ours.value
-        self._store(value)
+        self._assign_theirs(value)
 
-    def _store(self, value: Any) -> None:
+    def _assign_theirs(self, value: Any) -> None:
         """Give absl's flag a value; a list is set anew when it changes in place."""
         if type(value) is list and self.given is None:
             value = SharedList(value, partial(setattr, self.values, self.theirs.name))
         self.kind.value.fset(self.theirs, value)
 
-    def _assign(self, value: Any) -> None:
+    def _assign_ours(self, value: Any) -> None:
         self.pinned = _UNKNOWN
         wanted = self.to_ours(value)
         if value is None and self.accepts_none:
@@ -184,7 +184,7 @@ class Link:
         self.given = None
         self.alone = False
         self._seen = self.ours.value
-        self._store(self.kind.value.fget(self.theirs))
+        self._assign_theirs(self.kind.value.fget(self.theirs))
 
     def reset(self) -> None:
         """Drop all values but the default."""

@@ -77,7 +77,7 @@ class FlagOption(click.Option):
         )
 
 
-def _options_for(option: Option, taken: set[str]) -> list[FlagOption]:
+def _make_options_for_flag(option: Option, taken: set[str]) -> list[FlagOption]:
     """Return the options for a flag; raise FlagConflictError if its own name is taken."""
     if option.name in taken or (option.no and option.no in taken):
         raise FlagConflictError(
@@ -135,7 +135,7 @@ def _list_options(only: Only) -> list[Option]:
 
 def _make_options(members: list[Option], params: list[Any]) -> list[FlagOption]:
     taken = {word for param in params for word in (*param.opts, *param.secondary_opts)}
-    return [made for option in members for made in _options_for(option, taken)]
+    return [made for option in members for made in _make_options_for_flag(option, taken)]
 
 
 # ---- reading ----

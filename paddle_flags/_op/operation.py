@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atexit import register as register_exit
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
@@ -233,9 +233,9 @@ class Op:
         self._seen = 0
         self._refresh_signatures()
         if not self._signatures:
-            self._raise_undefined()
+            self._raise_not_defined()
 
-    def _raise_undefined(self) -> None:
+    def _raise_not_defined(self) -> NoReturn:
         call_checked(lib.pd_op_find, self._encoded, ffi.NULL, ffi.new("pd_op **"))
         raise UndefinedFlagError(f"operation '{self._name}' is not defined")
 
@@ -249,7 +249,7 @@ class Op:
         """The flag that chooses."""
         self._refresh_signatures()
         if not self._signatures:
-            self._raise_undefined()
+            self._raise_not_defined()
         return flag_of(self._signatures[0].flag)
 
     @property
@@ -299,7 +299,7 @@ class Op:
             by_type = all(isinstance(miss, accept.WrongType) for miss in misses)
             return self._call_signature(each, arguments, converted, by_type=by_type)
         if not misses:
-            self._raise_undefined()
+            self._raise_not_defined()
         kinds = ", ".join(type(each).__name__ for each in arguments)
         lines = [
             f"*{index}: {_signature_with_place(each.handle)}: {why}"
@@ -325,7 +325,7 @@ class Op:
         if not function:  # its module is leaving
             if _revision[0] != self._seen:
                 return self(*arguments)
-            self._raise_undefined()
+            self._raise_not_defined()
         if self._counts is not None:
             self._counts[to_text(info.name)] += 1
         elif (

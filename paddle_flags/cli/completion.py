@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from paddle_flags._completion.answer import (
     NOTHING,
     Candidate,
-    first_line,
     offer_candidates,
     offer_files,
     offer_matches,
+    short_description,
 )
 from paddle_flags._completion.flags import complete_flags, flag_candidates
 from paddle_flags._completion.script import SHELLS, completion_script, own_cli_commands
@@ -59,7 +59,7 @@ def add_to_parser(main_parser: Parser) -> None:
 def options_of(parser: Parser) -> list[Candidate]:
     """Return the options of a parser, each with its help."""
     known = parser.known_options().items()
-    return [Candidate(option, first_line(action.help or "")) for option, action in known]
+    return [Candidate(option, short_description(action.help or "")) for option, action in known]
 
 
 def complete_command(parser: Parser, token: str) -> Answer:
@@ -68,7 +68,7 @@ def complete_command(parser: Parser, token: str) -> Answer:
         return offer_matches(options_of(parser), token)
     commands = parser.commands.items()
     return offer_matches(
-        (Candidate(name, first_line(each.summary)) for name, each in commands), token
+        (Candidate(name, short_description(each.summary)) for name, each in commands), token
     )
 
 

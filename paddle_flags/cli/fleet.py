@@ -69,7 +69,7 @@ class FleetTarget(Target):
     def completion_candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
         with self._open_fleet() as fleet:
-            names = _known_names(fleet, fleet.tables())
+            names = _known_names(fleet, fleet.values_by_selector())
         return [{"name": name, "settable": True} for name in sorted(names)]
 
     # ---- Looking ----
@@ -92,7 +92,7 @@ class FleetTarget(Target):
         """Return all values, or those for the members that the command line chooses."""
         choice = {name: getattr(self.options, name) for name in ("role", "host", "member")}
         if not any(each is not None for each in choice.values()):
-            return fleet.tables()
+            return fleet.values_by_selector()
         return {self._selector(): fleet.values(**choice)}
 
     def do_get(self) -> Report:
@@ -128,7 +128,7 @@ class FleetTarget(Target):
         parts: list[Any] = []
         documents = []
         with self._open_fleet() as fleet:
-            tables, steps, differences = fleet.tables(), fleet.log()[::-1], fleet.diff()
+            tables, steps, differences = fleet.values_by_selector(), fleet.log()[::-1], fleet.diff()
             for name in self.options.arguments:
                 names = _with_other_names(fleet, [name])
                 values = {

@@ -32,7 +32,7 @@ def mirror(url: str, options: argparse.Namespace) -> Report:
             revision, record = made
             show(_change_line(revision, changes_text(record), record.changes, options))
         elif options.once:
-            show(_change_line(one.revision, "nothing differs", (), options))
+            show(_change_line(one.target_revision, "nothing differs", (), options))
 
     try:
         if options.once:

@@ -10,10 +10,10 @@ from paddle_flags._completion.answer import (
     NOTHING,
     Answer,
     Candidate,
-    first_line,
     offer_candidates,
     offer_files,
     offer_matches,
+    short_description,
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags.cli.completion import options_of
@@ -102,7 +102,7 @@ def _process_candidates() -> list[Candidate]:
     with suppress(FlagError):
         found = [each.process for each in find_processes() if each.process]
         programs = [each["program"] for each in found]
-        pids = [Candidate(str(each["pid"]), first_line(each["program"])) for each in found]
+        pids = [Candidate(str(each["pid"]), short_description(each["program"])) for each in found]
         names = [Candidate(each["program"], f"pid {each['pid']}") for each in found]
         return pids + [each for each in names if programs.count(each.text) == 1]
     return []
@@ -128,7 +128,9 @@ def _member_candidates(options: argparse.Namespace, key: str) -> list[Candidate]
 
 
 def _name_candidates(flags: Flags, end: str = "") -> list[Candidate]:
-    return [Candidate(each["name"] + end, first_line(each.get("help", ""))) for each in flags]
+    return [
+        Candidate(each["name"] + end, short_description(each.get("help", ""))) for each in flags
+    ]
 
 
 def _complete_pair(flags: Flags, token: str) -> Answer:

@@ -128,7 +128,7 @@ class Barrier:
                 break
             self._clock.sleep(_POLL)
         found = [] if is_alike else _document.differences_of(self._request_details(documents))
-        lines += _document.difference_lines(found)
+        lines += _document.summarize_differences(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
         self._write_note(DIFFERENT, lines=lines, differences=_rows_of(found))

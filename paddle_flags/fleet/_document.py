@@ -299,7 +299,7 @@ def _make_difference(name: str, held: Mapping[str, _Held]) -> Difference:
     return Difference(name, tuple(holders))
 
 
-def difference_lines(found: list[Difference]) -> list[str]:
+def summarize_differences(found: list[Difference]) -> list[str]:
     lines = [_difference_text(each) for each in found[:_MOST_SHOWN]]
     more = len(found) - _MOST_SHOWN
     return [*lines, f"and {more} more"] if more > 0 else lines

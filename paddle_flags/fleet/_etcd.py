@@ -52,7 +52,7 @@ class EtcdStore(Client):
     def _read_head(self) -> tuple[int, int]:
         """Return the number of the last record, and the revision of etcd when it was that."""
         answer = self._ask("kv/range", {"key": self._key("head")})
-        return _read_number(answer), int(answer["header"]["revision"])
+        return _largest_number(answer), int(answer["header"]["revision"])
 
     def _append(self, number: int, record: bytes) -> bool:
         attempt = secrets.token_bytes(_NONCE)
@@ -68,7 +68,7 @@ class EtcdStore(Client):
         if answer.get("succeeded"):
             return True
         last, held = (each["response_range"] for each in answer["responses"])
-        self._check_next(number, _read_number(last))
+        self._check_next(number, _largest_number(last))
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
             raise self.unreachable(what)
@@ -79,7 +79,7 @@ class EtcdStore(Client):
         found = self._read_page(key, self._key("log0"))
         if all(kv["key"] != key for kv in found.get("kvs", ())):
             compacted = self._ask("kv/range", {"key": self._key("compacted")})
-            if first <= _read_number(compacted):
+            if first <= _largest_number(compacted):
                 raise self._make_compacted_error(first)
         return [value[_NONCE:] for value in _values(found)]
 
@@ -113,7 +113,7 @@ class EtcdStore(Client):
         key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
         while True:
             compacted = self._ask("kv/range", {"key": key})
-            if number <= _read_number(compacted):
+            if number <= _largest_number(compacted):
                 return is_doubtful and self._base() == (number, base)
             revision = str(compacted["kvs"][0]["mod_revision"]) if "kvs" in compacted else "0"
             answer, may_be_done = self._run_transaction(
@@ -250,7 +250,7 @@ def _values(answer: Body) -> list[bytes]:
     return [base64.b64decode(kv.get("value", "")) for kv in answer.get("kvs", ())]
 
 
-def _read_number(answer: Body) -> int:
+def _largest_number(answer: Body) -> int:
     return max([0, *map(int, _values(answer))])
 
 
@@ -260,6 +260,6 @@ def _next_number(stream: Stream, seconds: float) -> int | None:
         result = json.loads(stream.next(seconds))["result"]
         # A key that was removed has no value: then the watch begins anew, too.
         kvs = [{"value": event["kv"]["value"]} for event in result.get("events", ())]
-        return None if result.get("canceled") else _read_number({"kvs": kvs})
+        return None if result.get("canceled") else _largest_number({"kvs": kvs})
     except (LookupError, ValueError):  # also of what no etcd answers
         return None

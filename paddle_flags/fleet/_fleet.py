@@ -250,12 +250,12 @@ class Fleet:
         its host and all. Each has `value`, `revision`, `time`, `by`, `reason`, `duration` and
         `at_step`.
         """
-        tables = self.tables()
+        tables = self.values_by_selector()
         if member is not None and (known := document_of(self._store, member)):
             return Selected(member, known.get("role"), known.get("host", "")).values(tables)
         return dict(tables.get(selector(role, host, member), {}))
 
-    def tables(self) -> dict[str, dict[str, Entry]]:
+    def values_by_selector(self) -> dict[str, dict[str, Entry]]:
         """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
         return _state.tables_of(self._read_state().batches)
 

@@ -335,7 +335,7 @@ def _forget_in_child() -> None:
     _joining = threading.RLock()
     _is_joining = False
     if _member is not None:
-        _member.abandon()
+        _member.forget_in_child()
     _member = None
     fleet_hooks.clear()
 

@@ -274,7 +274,7 @@ class Member:
                 found.setdefault(revision, []).append(name)
         return {revision: _restart_answer(names) for revision, names in found.items()}
 
-    def list_untaken(self) -> list[int]:
+    def list_standing_problems(self) -> list[int]:
         """Return the changes not taken, or not taken back, that later ones have not replaced."""
         found = set(self._find_ended_still_set())
         later: set[tuple[str, str]] = set()
@@ -345,13 +345,13 @@ class Member:
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at:
                 continue
-            if not end.is_sure and self._is_timed_by_other(revision):
+            if not end.is_sure and self._has_other_seen_begin(revision):
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
             if not self._write_end(revision):
                 self._end_here({revision})
 
-    def _is_timed_by_other(self, revision: int) -> bool:
+    def _has_other_seen_begin(self, revision: int) -> bool:
         """Return whether another member has seen a temporary value begin."""
         others = read_alive(self.follower.store)
         others.pop(self.selected.name, None)

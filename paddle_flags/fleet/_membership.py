@@ -194,7 +194,7 @@ class Membership:
             self.store.close()
             self._has_left = True
 
-    def abandon(self) -> None:
+    def forget_in_child(self) -> None:
         """Forget the membership in a forked child, which has no thread for it."""
         self.left = True
         self._member.steps.move_gate(NEVER)
@@ -333,7 +333,7 @@ class Membership:
             "selected": sorted(selected),
             "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
             **_fields_of(facts, "sensitive", "unsafe", "aliases", "defaults"),
-            "standing": member.list_untaken(),
+            "standing": member.list_standing_problems(),
             "problem": self.problem,
             "check": {"round": self._round, "expect": self._expect} if self._round else {},
             "details": self._details if self._clock.now() < self._details_end else {},

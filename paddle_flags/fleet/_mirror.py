@@ -106,7 +106,7 @@ class Mirror:
         self._is_due = True  # whether the target may differ
 
     @property
-    def revision(self) -> int:
+    def target_revision(self) -> int:
         """The revision of the target."""
         return self._target.state.revision
 

@@ -235,7 +235,7 @@ class Operator:
     def _commit_or_abort(self, found: Outcome, why: str) -> Outcome:
         """Make the change, unless there is a reason against it; raise AbortedError then."""
         question, by = found.revision, self.record.by
-        why = why or _describe_unknown_names(found.answers)
+        why = why or _describe_names_no_member_has(found.answers)
         if why:
             with suppress(FleetError):  # the members do it when its time is over
                 self._follower.catch_up()
@@ -337,7 +337,7 @@ def _limit_patience(record: Record, documents: Documents, patience: float) -> fl
     return min([patience, *(_SHARE * each for each in waits)])
 
 
-def _describe_unknown_names(answers: dict[str, Answer]) -> str:
+def _describe_names_no_member_has(answers: dict[str, Answer]) -> str:
     """Return why a name may be misspelt: no member has such a flag."""
     missing = [set(each.missing) for each in answers.values()]
     unknown = set.intersection(*missing) if missing else set()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags.cli.output import print_error, print_text
 from paddle_flags.cli.parser import Parser, switch_option, value_option
 from paddle_flags.errors import FlagError
-from paddle_flags.gen.importers import render_importable
+from paddle_flags.gen.importers import render_without_refused
 from paddle_flags.gen.model import FILES
 from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.write import write
@@ -114,7 +114,7 @@ def run(program: str, words: Sequence[str]) -> int:
     options = _parse_options(program, words)
     try:
         found: Found = options.act(options)
-        texts = render_importable(found)
+        texts = render_without_refused(found)
         _check_has_flags(found)
         written = _write(texts, options, " ".join(words))
     except FlagError as error:

@@ -43,11 +43,11 @@ _LONGEST_RETRY = 6  # digits: a quarter of an hour
 def page_of(url: str) -> str:
     """Return the URL of a gateway's page, which shows the process that `url` names, if any."""
     parts = urlsplit(url)
-    prefix, pid = _split_path(parts.path)
+    prefix, pid = _split_off_pid(parts.path)
     return f"{parts.scheme}://{parts.netloc}{prefix}/" + (f"?pid={pid}" if pid else "")
 
 
-def _split_path(path: str) -> tuple[str, str | None]:
+def _split_off_pid(path: str) -> tuple[str, str | None]:
     """Return the path of a gateway, and the PID of the process, if there is one."""
     found = re.fullmatch(r"(.*?)(?:/v1/processes)?/([0-9]{1,10})", path)
     return (found[1], found[2]) if found else (path, None)
@@ -59,7 +59,7 @@ class RestLink:
     def __init__(self, url: str, token: str | None, timeout: float) -> None:
         self._url = url
         self._parts = urlsplit(url)
-        self._prefix, self._pid = _split_path(self._parts.path)
+        self._prefix, self._pid = _split_off_pid(self._parts.path)
         self._timeout = timeout
         self._tls = ssl.create_default_context() if self._parts.scheme == "https" else None
         self._headers = {"User-Agent": "paddle-flags", "Connection": "close"}

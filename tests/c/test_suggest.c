@@ -266,7 +266,7 @@ TEST(a_letter_is_sensitive_as_long_as_its_flag_is_defined) {
 static const char *suggest_value(const pd_flag *flag, const char *text, const char *one,
                                  const char *two) {
   char *arguments[] = {(char *)(uintptr_t)one, (char *)(uintptr_t)two};
-  pd__suggest_value(flag, text, arguments, one ? two ? 2 : 1 : 0, out);
+  pd__suggest_arguments_as_value(flag, text, arguments, one ? two ? 2 : 1 : 0, out);
   return out;
 }
 

@@ -89,7 +89,7 @@ def values(fleet):
     """Return what the fleet says, as texts."""
     return {
         (on, name): entry.value
-        for on, table in fleet.tables().items()
+        for on, table in fleet.values_by_selector().items()
         for name, entry in table.items()
     }
 

@@ -21,7 +21,7 @@ def an_end_takes_nothing_back(patch):
 
 
 def a_newcomer_trusts_its_clock(patch):
-    patch.setattr(Member, "_is_timed_by_other", lambda *_: False)
+    patch.setattr(Member, "_has_other_seen_begin", lambda *_: False)
 
 
 def an_aborted_change_is_made(patch):

@@ -162,7 +162,7 @@ def test_a_base_that_says_another_revision_is_an_error(fleet, folder):
     fleet.set({"a": "1"})
     data = {"version": 2, "fleet": "x", "revision": 1, "changed": 0, "batches": []}
     (folder / "base" / f"{5:020}").write_text(json.dumps(data))
-    code = f"import paddle_flags as pf; pf.fleet.Fleet({fleet.url!r}).tables()"
+    code = f"import paddle_flags as pf; pf.fleet.Fleet({fleet.url!r}).values_by_selector()"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=SOON, check=False
     )

@@ -21,7 +21,7 @@ from paddle_flags.gen import load  # noqa: E402
 from paddle_flags.gen.cli import run as gen  # noqa: E402
 from paddle_flags.gen.diff import compare  # noqa: E402
 from paddle_flags.gen.emit import to_trees, to_yaml  # noqa: E402
-from paddle_flags.gen.importers import Found, helpxml, render_importable  # noqa: E402
+from paddle_flags.gen.importers import Found, helpxml, render_without_refused  # noqa: E402
 from paddle_flags.gen.model import Flag, FlagSet, Place, to_data  # noqa: E402
 
 # All that a plugin's definitions tell. The versions in it are the one that --version says.
@@ -346,7 +346,7 @@ def test_whatever_text_is_emitted_reads_back_as_it_was_or_is_told(tmp_path_facto
     for index, flag in enumerate(flags):
         flag.at = {"": Place("x", index + 1, 1)}
     found = Found(FlagSet("s", "", flags, at={"": Place("x", 1, 1)}))
-    made = render_importable(found)["flags"]
+    made = render_without_refused(found)["flags"]
     assert len(found.flags.flags) + len(found.losses) == len(flags)
     path = write(tmp_path_factory.mktemp("emit") / "flags.yaml", made)
     back = load(str(path))

@@ -176,14 +176,14 @@ static const pd__cell *find_name_holder(const pd__definition_batch *batch, const
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
  * what remains after the first `skip` bytes. */
 static pd_status check_no_negation_pair(pd__definition_batch *batch, const char *name,
-                                        size_t length, size_t skip, const pd__cell *holder) {
+                                        size_t length, size_t prefix, const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
                   "--%s would be the flag '%s' and turn the flag '%s' off; already defined: %s; "
                   "refused: %s",
                   pd__quote_part(quoted, name, length), quoted,
-                  pd__quote_part(other, name + skip, length - skip),
+                  pd__quote_part(other, name + prefix, length - prefix),
                   write_cell_location(holder, theirs), write_cell_location(batch->cell, mine));
 }
 

@@ -39,7 +39,7 @@ pd__draft *pd__draft_ensure_for_cell(pd__stage *stage, const pd__cell *cell) {
   return (*known)->draft ? (*known)->draft : add_draft(stage, cell, *known);
 }
 
-pd__draft *pd__draft_ensure_for_flag(pd__stage *stage, const pd_flag *node) {
+pd__draft *pd__draft_find_for_flag(pd__stage *stage, const pd_flag *node) {
   /* Without the mark, no definition of the stage has the name. */
   if (!pd__name_is_visited(node, stage->visit_mark)) return NULL;
   for (size_t i = 0; i < stage->count; i++) {

@@ -54,7 +54,7 @@ struct pd__known {
 pd__draft *pd__draft_ensure_for_cell(pd__stage *stage, const pd__cell *cell);
 
 /* Returns the draft of a flag that the stage defines; NULL if it doesn't, or if memory runs out. */
-pd__draft *pd__draft_ensure_for_flag(pd__stage *stage, const pd_flag *node);
+pd__draft *pd__draft_find_for_flag(pd__stage *stage, const pd_flag *node);
 
 /* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an
  * import. */

@@ -21,7 +21,7 @@ void pd__plan_add_rejection(pd__stage *stage, const pd_origin *origin, const pd_
 
 /* The value that the flag has now, or will have. */
 static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
-  pd__draft *draft = pd__draft_ensure_for_flag(stage, flag);
+  pd__draft *draft = pd__draft_find_for_flag(stage, flag);
   out->flag = draft ? draft->flag : flag;
   out->generation = pd__flag_generation(out->flag);
   if (draft) out->entry = draft->current_entry;
@@ -40,7 +40,7 @@ static bool can_ask_hook(pd__stage *stage, const pd__hook *hook) {
     if (pd__hook_find(stage->hooks[i]) == hook) return false;
   }
   for (size_t i = 0; (flag = pd__hook_flag_at(hook, i, &type)); i++) {
-    const pd__draft *draft = pd__draft_ensure_for_flag(stage, flag);
+    const pd__draft *draft = pd__draft_find_for_flag(stage, flag);
     const pd_flag_def *def = draft ? draft->cell.def : pd__flag_def(flag);
     if (!def || def->type != type) return false;
   }

@@ -66,7 +66,7 @@ static void suggest_fix(const parse *run, char out[PD__SUGGESTION_SIZE]) {
   if (!run->last || run->last_negated || run->last_at != run->at - 1) return;
   size_t count = 0;
   while (run->at + (int)count < run->argc && can_be_value(run->argv[run->at + (int)count])) count++;
-  pd__suggest_value(run->last, run->last_text, run->argv + run->at, count, out);
+  pd__suggest_arguments_as_value(run->last, run->last_text, run->argv + run->at, count, out);
 }
 
 /* Returns whether the token under way is not shown, since it may belong to a secret: after a

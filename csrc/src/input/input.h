@@ -66,11 +66,11 @@ static inline bool pd__token_is_named(const pd__token *token, const char *name) 
  * is out of memory the name is lost. */
 void pd__undefok_add(pd__arena *arena, pd__tokens *list, const char *name, size_t length);
 
-/* Sorts the list; call it before the first pd__undefok_has. */
+/* Sorts the list; call it before the first pd__undefok_covers. */
 void pd__undefok_sort(pd__tokens *list);
 
 /* Returns true if the token's name was added, or is --no<name> of one that was. */
-bool pd__undefok_has(const pd__tokens *list, const pd__token *token);
+bool pd__undefok_covers(const pd__tokens *list, const pd__token *token);
 
 /* ---- Flagfiles (flagfile.c) ---- */
 

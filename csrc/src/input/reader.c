@@ -197,7 +197,7 @@ static void report_findings(pd__reader *reader) {
   for (size_t i = 0; i < reader->findings.count; i++) {
     const pd__token *token = &reader->findings.items[i];
     bool named = token->status == PD_OK; /* otherwise it is an error */
-    if (can_be_pending(reader, token) || (named && pd__undefok_has(&reader->undefok, token)))
+    if (can_be_pending(reader, token) || (named && pd__undefok_covers(&reader->undefok, token)))
       continue;
     unknown += named;
     if (shown == ERRORS_SHOWN) continue;
@@ -227,7 +227,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
                          .next = token->next,
                          .literal = token->literal,
                          .merges = true,
-                         .ignore_undefined = pd__undefok_has(&reader->undefok, token),
+                         .ignore_undefined = pd__undefok_covers(&reader->undefok, token),
                          .origin = token->origin};
     pd_error err;
     if (!can_be_pending(reader, token)) continue;

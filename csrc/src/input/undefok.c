@@ -28,7 +28,7 @@ static bool is_listed_name(const pd__tokens *list, const char *name, size_t leng
          bsearch(&wanted, list->items, list->count, sizeof wanted, compare_token_names) != NULL;
 }
 
-bool pd__undefok_has(const pd__tokens *list, const pd__token *token) {
+bool pd__undefok_covers(const pd__tokens *list, const pd__token *token) {
   if (is_listed_name(list, token->name, token->length)) return true;
   if (token->length < 3 || strncmp(token->name, "no", 2) != 0) return false;
   return is_listed_name(list, token->name + 2, token->length - 2) ||

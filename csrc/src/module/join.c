@@ -405,7 +405,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */
 static bool join_record(pd_module_record *record, const pd__platform_image *image, bool announces) {
-  PD__IN_LOADER(pd__loader_owner());
+  PD__IN_LOADER(pd__loader_defers_to());
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
   const pd_module *module = NULL;
@@ -471,7 +471,7 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
 
 /* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */
 void pd__module_leave(pd_module_record *record) {
-  PD__IN_LOADER(pd__loader_owner());
+  PD__IN_LOADER(pd__loader_defers_to());
   PD__LOCKED_OPERATION(operation);
   const pd_module *module = record->state;
   if (module && pd__module_membership(module)->record == record) {

@@ -173,7 +173,7 @@ static void end_loading(pd__loading **ended) {
   PD__LOCKED_OPERATION(operation);
   pd_module *module = load->module;
   void *closing = finish_load(&operation, load, false);
-  pd__deferred_hand_over(&operation, load, pd__loader_owner());
+  pd__deferred_hand_over(&operation, load, pd__loader_defers_to());
   pd__operation_unlock(&operation);
   free_loading(load);
   if (closing) close_module(module, closing);

@@ -23,26 +23,26 @@ static void store_usable_answer(pd__impl *impl, const char *why) {
 
 /* One for each call of `usable` that is running. In the arena of its operation, as a pd__listing
  * is. */
-typedef struct usable_call {
-  struct usable_call *next, **at; /* in the list of all; *at points here */
+typedef struct usable_query {
+  struct usable_query *next, **at; /* in the list of all; *at points here */
   const pd__listing *listing;
   pd__op *op;
   const pd_op_def *def;
   pd__impl *staged; /* NULL: a linked one, which may leave meanwhile */
   uint64_t number;  /* of that */
   bool awaited;     /* `usable` has made its own module join, which waits for the answer */
-} usable_call;
+} usable_query;
 
-static usable_call *usable_calls;
+static usable_query *usable_queries;
 
-static void list_usable_call(usable_call *of) {
-  of->next = usable_calls;
-  of->at = &usable_calls;
+static void list_usable_query(usable_query *of) {
+  of->next = usable_queries;
+  of->at = &usable_queries;
   if (of->next) of->next->at = &of->next;
-  usable_calls = of;
+  usable_queries = of;
 }
 
-static void unlist_usable_call(usable_call *of) {
+static void unlist_usable_query(usable_query *of) {
   *of->at = of->next;
   if (of->next) of->next->at = of->at;
   of->next = NULL;
@@ -50,7 +50,7 @@ static void unlist_usable_call(usable_call *of) {
 }
 
 /* Returns the candidate that waits for the same answer. */
-static pd__impl *find_waiting_impl(const usable_call *of) {
+static pd__impl *find_waiting_impl(const usable_query *of) {
   pd__impl *each = of->awaited ? of->op->candidates : NULL;
   while (each && (each->asked || each->def != of->def)) each = each->next_candidate;
   return each;
@@ -59,16 +59,16 @@ static pd__impl *find_waiting_impl(const usable_call *of) {
 /* What the call of `usable` has said. */
 typedef struct reply {
   pd__operation *operation;
-  usable_call *of;
+  usable_query *of;
   bool given;
   const char *why;
 } reply;
 
 /* Also if an exception or the end of the thread has interrupted it. Then nobody has chosen. */
-static void end_usable_call(const reply *got) {
-  usable_call *of = got->of;
+static void end_usable_query(const reply *got) {
+  usable_query *of = got->of;
   pd__operation_lock(got->operation);
-  unlist_usable_call(of);
+  unlist_usable_query(of);
   pd__impl *impl = of->staged ? of->staged : pd__impl_find(of->number);
   if (impl) store_usable_answer(impl, got->why);
   pd__impl *waiting = find_waiting_impl(of);
@@ -78,19 +78,19 @@ static void end_usable_call(const reply *got) {
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
-  usable_call *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
+  usable_query *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
   pd__hooks_prepare_call(operation);
   if (!asked || !operation->listing) {
     store_usable_answer(impl, "memory is out");
     return;
   }
-  *asked = (usable_call){.listing = operation->listing,
-                         .op = op,
-                         .def = impl->def,
-                         .staged = impl->op ? NULL : impl,
-                         .number = impl->number};
-  list_usable_call(asked);
-  reply got __attribute__((cleanup(end_usable_call))) = {
+  *asked = (usable_query){.listing = operation->listing,
+                          .op = op,
+                          .def = impl->def,
+                          .staged = impl->op ? NULL : impl,
+                          .number = impl->number};
+  list_usable_query(asked);
+  reply got __attribute__((cleanup(end_usable_query))) = {
       operation, asked, false, "the question whether it can run here was interrupted"};
   impl->asking = true;
   pd__operation_unlock(operation);
@@ -100,7 +100,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
 }
 
 bool pd__impl_await_answer(pd__impl *impl) {
-  usable_call *each = usable_calls;
+  usable_query *each = usable_queries;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
     each = each->next;
   }
@@ -110,9 +110,9 @@ bool pd__impl_await_answer(pd__impl *impl) {
 
 /* Only the calls of this thread are left. */
 static void drop_lost_calls(void) {
-  for (usable_call *each = usable_calls, *next; each; each = next) {
+  for (usable_query *each = usable_queries, *next; each; each = next) {
     next = each->next;
-    if (each->listing->lost) unlist_usable_call(each);
+    if (each->listing->lost) unlist_usable_query(each);
   }
 }
 
@@ -128,11 +128,11 @@ static void forget_asked_impls(pd__op *op) {
 
 void pd__impls_reset_in_child(void) {
   pd__family *family = NULL;
-  while (usable_calls && (family = pd__family_next(family))) {
+  while (usable_queries && (family = pd__family_next(family))) {
     for (pd__op *op = family->ops; op; op = op->next) forget_asked_impls(op);
   }
   drop_lost_calls();
-  for (const usable_call *each = usable_calls; each; each = each->next) {
+  for (const usable_query *each = usable_queries; each; each = each->next) {
     pd__impl *impl = each->staged ? NULL : pd__impl_find(each->number);
     if (impl) impl->asking = true;
     pd__impl *waiting = find_waiting_impl(each);

@@ -201,7 +201,7 @@ void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
 /* ---- Choices of callers that can call foreign implementations ---- */
 
 /* Returns NULL if none can run. */
-const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op) {
+const pd__impl *pd__op_choose_any_in_thread(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
     pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_in_thread(flag).str : "*", true);

@@ -92,8 +92,8 @@ static bool has_flag(uint32_t item, const void *key) {
   return !own[wanted->length];
 }
 
-const pd__family *pd__family_find_of_flag(const char *name, size_t length,
-                                          const pd__family *except) {
+const pd__family *pd__family_find_by_flag_name(const char *name, size_t length,
+                                               const pd__family *except) {
   name_key wanted = {name, length, except};
   if (length > PD_NAME_MAX) return NULL;
   uint32_t item = pd__table_find(&by_flag, hash_flag(name, length), has_flag, &wanted);

@@ -172,7 +172,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
-  const pd__impl *impl = pd__impl_of_caller(&operation, op);
+  const pd__impl *impl = pd__op_choose_any_in_thread(&operation, op);
   if (!impl) {
     status = pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
                       op->family->name, op->text);

@@ -95,8 +95,8 @@ pd__op *pd__op_find_of_types(const pd__family *family, const uint8_t *types);
 
 /* Returns a family with members, other than `except`, whose flag has that name; NULL if there is
  * none. */
-const pd__family *pd__family_find_of_flag(const char *name, size_t length,
-                                          const pd__family *except);
+const pd__family *pd__family_find_by_flag_name(const char *name, size_t length,
+                                               const pd__family *except);
 
 /* Changes the number of members. Adding one needs room; reserving it returns false if memory is
  * out. */
@@ -222,7 +222,7 @@ static inline bool pd__impl_is_foreign(const pd__impl *impl) { return !impl->def
 
 /* Returns what runs for a caller on this thread that can also call foreign implementations; NULL if
  * none can run. May release the lock. */
-const pd__impl *pd__impl_of_caller(pd__operation *operation, const pd_op *op);
+const pd__impl *pd__op_choose_any_in_thread(pd__operation *operation, const pd_op *op);
 
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */

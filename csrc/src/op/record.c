@@ -271,7 +271,7 @@ static pd_status check_flag_name_unique(const pd__impl *impl, pd_error *err) {
   char mine[PD__RECORD_LOCATION_SIZE];
   const pd__family *family = impl->op->family;
   const char *flag = family->def.name;
-  const pd__family *other = pd__family_find_of_flag(flag, strlen(flag), family);
+  const pd__family *other = pd__family_find_by_flag_name(flag, strlen(flag), family);
   if (!other) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "operation '%s', %s: operation '%s' is already there, and both would have the "
@@ -281,7 +281,7 @@ static pd_status check_flag_name_unique(const pd__impl *impl, pd_error *err) {
 }
 
 static pd_status check_flag_name(const pd__naming *of, pd_error *err) {
-  const pd__family *family = pd__family_find_of_flag(of->name, of->length, NULL);
+  const pd__family *family = pd__family_find_by_flag_name(of->name, of->length, NULL);
   if (!family || (of->def->kind == PD_KIND_IMPORT && of->def->type == PD_TYPE_string)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "flag '%s', %s:%u: operation '%s' of the same module has a flag of that name",

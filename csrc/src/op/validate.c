@@ -16,7 +16,7 @@ static bool reject_item(const pd__preference *item, const char *what, char *why,
   return false;
 }
 
-static bool is_same_preference(const pd__preference *a, const pd__preference *b) {
+static bool has_same_name(const pd__preference *a, const pd__preference *b) {
   return a->length == b->length && !memcmp(a->name, b->name, a->length);
 }
 
@@ -32,7 +32,7 @@ static bool check_grammar(const char *list, char *why, size_t size) {
     }
     for (const char *before = list; pd__preference_next(&before, &earlier);) {
       if (earlier.name >= item.name) break;
-      if (is_same_preference(&earlier, &item)) {
+      if (has_same_name(&earlier, &item)) {
         return reject_item(&item, "is listed twice, expected it once", why, size);
       }
     }

@@ -12,7 +12,7 @@ static pd__deferred *first, **end = &first;
 bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
   pd__deferred *made = malloc(sizeof *made);
   if (!made) return false;
-  *made = (pd__deferred){flag, watcher, pd__loader_owner(), NULL};
+  *made = (pd__deferred){flag, watcher, pd__loader_defers_to(), NULL};
   *end = made;
   end = &made->next;
   if (!made->owner) operation->deferred = true;

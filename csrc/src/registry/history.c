@@ -163,7 +163,7 @@ static bool has_other_source(pd_flag *flag, pd__entry *entry, bool current, void
 }
 
 void pd__history_drop(pd_flag *flag, uint32_t sources) {
-  pd__history_filter(flag, pd__flag_value_without_overrides(flag), has_other_source, &sources);
+  pd__history_revise(flag, pd__flag_value_without_overrides(flag), has_other_source, &sources);
 }
 
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context) {
@@ -176,7 +176,7 @@ void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, 
   }
 }
 
-void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context) {
+void pd__history_revise(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context) {
   pd__entry now = {.value = base, .origin = pd__flag_origin(flag)};
   if (!flag->assigned) return;
   pd__values_revision++;

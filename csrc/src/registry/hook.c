@@ -45,7 +45,7 @@ static pd__targets *get_target_list(const pd__target *target) {
   return target->flag ? &target->flag->extra->hooks : &pd__general_watchers;
 }
 
-static void link_target(pd__target *target) {
+static void append_to_flag_hooks(pd__target *target) {
   pd__targets *list = get_target_list(target);
   target->previous = list->last;
   *(list->last ? &list->last->next : &list->first) = target;
@@ -76,7 +76,7 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   for (size_t i = 0; i < targets; i++) {
     pd_flag *flag = count > 0 ? flags[i] : NULL;
     made->targets[i] = (pd__target){.hook = made, .flag = flag, .type = flag ? flag->type : 0};
-    link_target(&made->targets[i]);
+    append_to_flag_hooks(&made->targets[i]);
   }
   if (out) *out = number;
   return PD_OK;

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 typedef struct pd__loader_state {
-  const void *owner; /* will do the work deferred meanwhile; NULL: pd_deferred_run */
-  uintptr_t frame;   /* where it was entered; 0: it wasn't */
+  const void *defer_to; /* will do the work deferred meanwhile; NULL: pd_deferred_run */
+  uintptr_t frame;      /* where it was entered; 0: it wasn't */
 } pd__loader_state;
 
 static inline bool pd__is_frame_above(uintptr_t frame) {
@@ -21,18 +21,18 @@ static inline bool pd__is_frame_above(uintptr_t frame) {
 /* Returns whether this thread is in the loader. */
 bool pd__loader_is_entered(void);
 
-/* Returns the owner for what is deferred now. */
-const void *pd__loader_owner(void);
+/* Returns who does what is deferred now. */
+const void *pd__loader_defers_to(void);
 
-/* Enter the loader, with an owner for deferred work; returns the previous state. pd__loader_exit
- * restores it. */
-pd__loader_state pd__loader_enter(const void *owner);
+/* Enter the loader, which leaves deferred work to `defer_to`; returns the previous state.
+ * pd__loader_exit restores it. */
+pd__loader_state pd__loader_enter(const void *defer_to);
 void pd__loader_exit(pd__loader_state *before);
 
 /* Stays in the loader until the end of the block, however it is left. */
-#define PD__IN_LOADER(owner)                                                                       \
+#define PD__IN_LOADER(defer_to)                                                                    \
   pd__loader_state loader_before __attribute__((cleanup(pd__loader_exit), unused)) =               \
-      pd__loader_enter(owner)
+      pd__loader_enter(defer_to)
 
 /* Closes a handle; destructors may run. */
 void pd__loader_close(void *handle);

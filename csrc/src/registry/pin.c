@@ -26,7 +26,7 @@ struct pd__closing {
 
 void (*pd__module_closed)(pd_module *module);
 
-static pd__pin *add_pin(pd__operation *operation, pd_module *module) {
+static pd__pin *add_wanted_pin(pd__operation *operation, pd_module *module) {
   pd__pin *pin = pd__arena_alloc(&operation->arena, sizeof *pin);
   if (!pin) return NULL;
   *pin = (pd__pin){module, module->generation, module->path, module->low, module->high, WANTED,
@@ -41,7 +41,7 @@ pd__pinning pd__pin_module(pd__operation *operation, pd_module *module) {
   pd__pin *pin = operation->pins;
   while (pin && (pin->module != module || pin->generation != module->generation)) pin = pin->next;
   if (!pin && !module->present) return PD__LEAVING;
-  if (!pin && !(pin = add_pin(operation, module))) return PD__LEAVING;
+  if (!pin && !(pin = add_wanted_pin(operation, module))) return PD__LEAVING;
   if (pin->state == WANTED && pd__module_is_retained(module)) {
     pin->state = COUNTED;
     module->pinned++;

@@ -204,8 +204,8 @@ void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
 
 /* Suggests how the arguments right after a flag may be meant as its value: of a list, whose value
  * so far is `text`, or of a bool without a value (NULL). */
-void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
-                       char out[PD__SUGGESTION_SIZE]);
+void pd__suggest_arguments_as_value(const pd_flag *flag, const char *text, char *const *arguments,
+                                    size_t count, char out[PD__SUGGESTION_SIZE]);
 
 /* Returns whether the one-letter name is that of a sensitive flag. */
 bool pd__letter_is_sensitive(char letter);
@@ -364,7 +364,7 @@ void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *or
  * for replaced values. `base` is the value of pd__flag_value_without_overrides, read before a
  * change of the flag's type. */
 typedef bool pd__entry_test(pd_flag *flag, pd__entry *entry, bool current, void *context);
-void pd__history_filter(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
+void pd__history_revise(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
 
 /* Does the same for one list of the flag's values. */
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context);

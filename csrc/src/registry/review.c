@@ -56,7 +56,7 @@ void pd__flag_convert_former_values(pd_flag *flag, pd_type was, pd__report *repo
   bool override_entry = pd__flag_override(flag) != NULL;
   pd_value base =
       override_entry ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
-  pd__history_filter(flag, base, convert_or_report_entry, &under);
+  pd__history_revise(flag, base, convert_or_report_entry, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
     pd__entries_filter(&at->values, flag, convert_or_report_entry, &under);

@@ -213,8 +213,8 @@ static void join_items(const pd_flag *flag, const char *text, char *const *argum
     joined[0] = '\0'; /* needs quotes in a shell */
 }
 
-void pd__suggest_value(const pd_flag *flag, const char *text, char *const *arguments, size_t count,
-                       char out[PD__SUGGESTION_SIZE]) {
+void pd__suggest_arguments_as_value(const pd_flag *flag, const char *text, char *const *arguments,
+                                    size_t count, char out[PD__SUGGESTION_SIZE]) {
   const pd_flag_def *def = pd__flag_def(flag);
   char joined[LONGEST_VALUE + 1];
   out[0] = '\0';

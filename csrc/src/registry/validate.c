@@ -21,7 +21,7 @@ typedef struct validation {
 /* ---- Proposed values ---- */
 
 /* Returns the index + 1 of the last change of the flag; 0 if there is none. */
-static size_t find_last_change(const validation *all, const pd_flag *flag) {
+static size_t find_last_change_number(const validation *all, const pd_flag *flag) {
   const pd__changes *changes = all->changes;
   uint32_t index = flag->visit_mark - all->visit_mark;
   return index < changes->count && changes->items[index].flag == flag ? index + 1 : 0;
@@ -33,7 +33,7 @@ static void link_changes(validation *all) {
   uint32_t next = all->visit_mark = pd__next_visit_marks((uint32_t)all->changes->count);
   for (size_t i = 0; i < all->changes->count; i++) {
     pd_flag *flag = all->changes->items[i].flag;
-    all->previous[i] = find_last_change(all, flag);
+    all->previous[i] = find_last_change_number(all, flag);
     flag->visit_mark = next++;
   }
 }
@@ -54,7 +54,7 @@ static size_t count_temporary(const pd_flag *flag) {
 static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_entry *out) {
   const pd__change *best = NULL;  /* the value of the highest rank; of several, the latest */
   uint32_t dropped = 0, rank = 0; /* bits of the sources whose earlier values are dropped */
-  for (size_t at = find_last_change(all, flag); at > 0; at = all->previous[at - 1]) {
+  for (size_t at = find_last_change_number(all, flag); at > 0; at = all->previous[at - 1]) {
     const pd__change *change = &all->changes->items[at - 1];
     pd_source source = pd__change_source(change);
     dropped |= pd__change_drops(change);

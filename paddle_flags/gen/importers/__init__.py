@@ -1,7 +1,7 @@
 """Writing flags.yaml for existing plugins, programs and parsers.
 
 An importer returns a normal form in which everything knows where it was found, and reports
-what the files can't express. `render_importable` runs it through the stages that a file goes
+what the files can't express. `render_without_refused` runs it through the stages that a file goes
 through, with those places in all messages, and leaves out what is refused.
 """
 
@@ -47,7 +47,7 @@ class Found:
         self.losses.add(place, what, found, f"{expected}; it is left out")
 
 
-def render_importable(found: Found) -> dict[str, str]:
+def render_without_refused(found: Found) -> dict[str, str]:
     """Return the texts of the files; what the stages refuse is reported and left out.
 
     Raises GenerateError when the set itself is refused, as for its name.
