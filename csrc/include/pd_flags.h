@@ -713,7 +713,7 @@ PD_API pd_status pd_batch_apply(const pd_batch_change *changes, size_t count,
 PD_API void pd_callbacks_postpone(bool postpone);
 
 /* Returns true if callbacks are waiting. Takes no lock. */
-PD_API bool pd_callbacks_wait(void);
+PD_API bool pd_callbacks_are_waiting(void);
 
 /* Run the waiting callbacks on this thread. */
 PD_API void pd_callbacks_run(void);

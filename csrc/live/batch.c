@@ -240,7 +240,7 @@ static void reserve_live_change(pd__batch *batch) {
 }
 
 /* Returns false if another round is needed, since a flag has changed meanwhile. */
-static bool try_batch_round(pd__batch *batch, bool (*check)(pd__batch *batch)) {
+static bool finish_batch_in_round(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   pd__job *job = batch->job;
   if (!check(batch)) return true;
   prepare_batch_items(batch);
@@ -258,7 +258,8 @@ void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   pd__job *job = batch->job;
   int round = 0;
   if (batch->change && !job->problems && !job->dry_run) reserve_live_change(batch);
-  while (batch->change && !batch->memory_out && round < ROUNDS && !try_batch_round(batch, check))
+  while (batch->change && !batch->memory_out && round < ROUNDS &&
+         !finish_batch_in_round(batch, check))
     round++;
   if (round == ROUNDS) {
     pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,

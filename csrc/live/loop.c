@@ -91,7 +91,7 @@ static int do_pending_work(void) {
   pthread_mutex_lock(&pd__lock);
   pd__servers_remove_stopped();
   pthread_mutex_unlock(&pd__lock);
-  if (pd_callbacks_wait()) pd__callbacks_start();
+  if (pd_callbacks_are_waiting()) pd__callbacks_start();
   if (steps < answers) answers = steps;
   int64_t left = (ends < answers ? ends : answers) - pd__get_steady_ms();
   if (left > most) left = most;

@@ -247,8 +247,8 @@ static pd_status listen_under_lock(pd__socket *socket, pd_error *err) {
 
 /* ---- All together ---- */
 
-static pd_status listen_at_numbered_name(const char *path, int number, pd__socket *out,
-                                         pd_error *err) {
+static pd_status listen_at_path_or_default(const char *path, int number, pd__socket *out,
+                                           pd_error *err) {
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   *out = (pd__socket){.listening.fd = -1, .directory.fd = -1};
   if (fd < 0) return pd__live_fail_errno(err, "no socket", path ? path : "address");
@@ -266,7 +266,7 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
   int most = address ? 1 : SERVERS_MAX;
   pd_status status = PD_ERR_CONFLICT;
   for (int number = 1; status == PD_ERR_CONFLICT && number <= most; number++) {
-    status = listen_at_numbered_name(address, number, out, err);
+    status = listen_at_path_or_default(address, number, out, err);
   }
   return status;
 }

@@ -140,7 +140,7 @@ static PyObject *register_definition(PyObject *module, PyObject *const *given,
     Py_DECREF(flag);
     Py_RETURN_NONE;
   }
-  if (flag && !fast_raise_deferred(state, flag)) Py_CLEAR(flag);
+  if (flag && !fast_deliver_deferred(state, flag)) Py_CLEAR(flag);
   return flag;
 }
 

@@ -143,7 +143,7 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 /* Call this after a call of the library: raises and warns what callbacks left. A warning that a
  * filter makes an error gets the result of the function. Returns false if an exception is raised.
  */
-bool fast_raise_deferred(fast_state *state, PyObject *result);
+bool fast_deliver_deferred(fast_state *state, PyObject *result);
 
 /* ---- Public functions (public.c) ---- */
 

@@ -259,7 +259,7 @@ static PyObject *get_flag_source(PyObject *self, void *Py_UNUSED(closure)) {
 
 /* ---- Setting ---- */
 
-bool fast_raise_deferred(fast_state *state, PyObject *result) {
+bool fast_deliver_deferred(fast_state *state, PyObject *result) {
   if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 &&
       !fast_has_notices()) {
     return true;
@@ -309,7 +309,7 @@ static fast_result assign_flag(flag_object *self, fast_state *state, PyObject *v
     return result;
   }
   release_error_list(state, errors);
-  return fast_raise_deferred(state, Py_None) ? FAST_DONE : FAST_ERROR;
+  return fast_deliver_deferred(state, Py_None) ? FAST_DONE : FAST_ERROR;
 }
 
 bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *value,

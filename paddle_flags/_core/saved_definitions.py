@@ -55,10 +55,10 @@ class DefinitionListener:
         """Whether a definition that is removed now may be restored."""
         return bool(savers)
 
-    def on_removed(self, flag: Flag[Any]) -> None:
+    def on_definition_removed(self, flag: Flag[Any]) -> None:
         """A definition is no longer that of the flag."""
 
-    def on_restored(self, flag: Flag[Any]) -> None:
+    def on_definition_restored(self, flag: Flag[Any]) -> None:
         """A flag has a former definition again."""
 
 
@@ -76,7 +76,7 @@ def notify_removed(flag: Flag[Any]) -> None:
     if flag._address in contexts_of_flags:
         _converter_module().release_old_types(flag)
     for each in list(_listeners):
-        each.on_removed(flag)
+        each.on_definition_removed(flag)
 
 
 # What a pd_flag_def and a pd_flag_info have in common.
@@ -152,4 +152,4 @@ class SavedDefinition:
         if context or flag._address in contexts_of_flags:
             converter.release_old_types(flag, context)
         for each in list(_listeners):
-            each.on_restored(flag)
+            each.on_definition_restored(flag)

@@ -28,7 +28,7 @@ def find_duplicated_flags(
     """Return the flags of ours that another library has too, in this process or in files."""
     here = {os.path.realpath(each.binary.path) for each in loaded}
     elsewhere = [binary for binary in files if os.path.realpath(binary.path) not in here]
-    own = _own_flags(elsewhere)
+    own = _places_of_our_flags(elsewhere)
     found: dict[str, dict[str, list[str]]] = {}
     for name, library, path in [
         *_duplicates_in_process(own, loaded, bridged),
@@ -48,7 +48,7 @@ def registry_problems(flags: Sequence[Report]) -> Iterator[str]:
         yield f"flag '{flag['name']}' is in {_NUMBERS[len(order)]} registries: {listed}"
 
 
-def _own_flags(files: Sequence[Binary]) -> dict[str, list[str]]:
+def _places_of_our_flags(files: Sequence[Binary]) -> dict[str, list[str]]:
     own: dict[str, list[str]] = {}
     for flag in FLAGS.values():
         if flag.defined:

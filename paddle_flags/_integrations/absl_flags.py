@@ -201,14 +201,14 @@ class Bridge(DefinitionListener):
             self._withdrawn.clear()
         self._withdrawn.setdefault((name, link.meaning), (link, names, lists))
 
-    def on_removed(self, flag: Flag[Any]) -> None:
+    def on_definition_removed(self, flag: Flag[Any]) -> None:
         """Forget what a definition was; absl asks for the new one, if there is one."""
         if flag.name in self._links:
             self._remove_from_absl(flag.name)
 
-    def on_restored(self, flag: Flag[Any]) -> None:
+    def on_definition_restored(self, flag: Flag[Any]) -> None:
         """Add the flag again that stood for the restored definition."""
-        self.on_removed(flag)
+        self.on_definition_removed(flag)
         known = self._withdrawn.get((flag.name, definition_identity(flag)))
         if known is None:
             return
@@ -375,22 +375,22 @@ def _with_flag_sync(method: Any, bridge: Bridge) -> Any:
     """Return a method about one flag, before which absl gets ours of that name."""
 
     @functools.wraps(method)
-    def call(values: Any, name: str, *arguments: Any) -> Any:
+    def sync_and_call(values: Any, name: str, *arguments: Any) -> Any:
         bridge.sync_flag_to_absl(name)
         return method(values, name, *arguments)
 
-    return call
+    return sync_and_call
 
 
 def _with_sync_to_absl(method: Any, bridge: Bridge) -> Any:
     """Return a method about all flags, before which absl gets all of ours."""
 
     @functools.wraps(method)
-    def call(*arguments: Any, **named: Any) -> Any:
+    def sync_and_call(*arguments: Any, **named: Any) -> Any:
         bridge.sync_to_absl()
         return method(*arguments, **named)
 
-    return call
+    return sync_and_call
 
 
 def _bridged_class(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class with its methods

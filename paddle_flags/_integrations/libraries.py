@@ -116,7 +116,7 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
     if _find_new_flags not in flag_finders:
         flag_finders.append(_find_new_flags)
         sys.meta_path.insert(0, _finder)
-    rejected = _join_libraries(names or LIBRARIES)
+    rejected = _join_and_collect_errors(names or LIBRARIES)
     _reject_missing(names)
     if rejected:
         refusal = FlagValueError("\n".join(rejected))
@@ -143,7 +143,7 @@ def sync() -> None:
 # ---- Searching ----
 
 
-def _join_libraries(names: Iterable[str]) -> list[str]:
+def _join_and_collect_errors(names: Iterable[str]) -> list[str]:
     global _loads  # state of the process
     _loads = _count_loads()
     return [error for name in list(names) for error in _bridged[name].join()]
@@ -174,7 +174,7 @@ def _count_flags() -> int:
 def _join_new_flags() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
     before = [name for each in _bridged.values() for name in each.flags.left_out]
-    for error in _join_libraries(_bridged):
+    for error in _join_and_collect_errors(_bridged):
         queue_warning(FlagWarning(error))
     for each in _bridged.values():
         for name, why in each.flags.left_out.items():

@@ -127,7 +127,7 @@ class _Signature:
         call_checked(call_holding_environment, lib.pd_impl_register, definition, out)
         self.number = out[0]
 
-    def unregister(self) -> None:
+    def unregister_import(self) -> None:
         """Nothing implements it any more."""
         if self.number:
             lib.pd_impl_unregister(self.number, ffi.NULL)
@@ -353,21 +353,21 @@ class Op:
         for handle, info in signatures_of(self._encoded):
             key = address_of(handle), bool(info.scoped)
             if key in self._known and not self._known[key].is_current():
-                self._known.pop(key).unregister()
+                self._known.pop(key).unregister_import()
             if key not in self._known:
                 made = _Signature(handle, info)  # may ask what is usable, and so come back here
                 if self._known.setdefault(key, made) is not made:
-                    made.unregister()
+                    made.unregister_import()
             found[key] = self._known[key]
         for key in set(self._known) - set(found):
-            self._known.pop(key).unregister()
+            self._known.pop(key).unregister_import()
         self._signatures = list(found.values())
 
     def _release(self) -> None:
         """Forget what C holds of this: the interpreter ends."""
         with lock:
             for each in self._known.values():
-                each.unregister()
+                each.unregister_import()
             self._known, self._signatures, self._plans = {}, [], {}
 
     # ---- Counting, and implementations in Python ----

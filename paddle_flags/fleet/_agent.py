@@ -114,7 +114,7 @@ class ProgramFlags:
             self._connection.__exit__()
             self._connection = None
 
-    def end_program(self) -> None:
+    def terminate_program(self) -> None:
         for pid in {self.pid, self.child} if self.is_connected else {self.child}:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGTERM)

@@ -145,7 +145,7 @@ class DirectoryStore(Store):
                 return number, read(_numbered_path(self._bases, number))[0]
         return 0, b""
 
-    def _rebase(self, number: int, base: bytes) -> bool:
+    def _replace_records(self, number: int, base: bytes) -> bool:
         if not create(_numbered_path(self._bases, number), base):
             return False
         self._remove_obsolete_files()
@@ -170,7 +170,7 @@ class DirectoryStore(Store):
                     if now - path.stat().st_ctime > _TEMPORARY:
                         old.append(path)
         for path in old:
-            remove(path)
+            remove_if_possible(path)
         with contextlib.suppress(FleetError):
             self.members()
 
@@ -216,7 +216,7 @@ class DirectoryStore(Store):
                 ttl = _parse_lease(head)
                 age = self._ages.age(name, status)
                 if age > max(ttl, 0.0) + REMEMBERED:
-                    remove(path)
+                    remove_if_possible(path)
                 elif ttl >= 0:
                     found[name] = StoredMember(document, age < ttl)
         return found
@@ -260,7 +260,7 @@ def create(path: Path, data: bytes) -> bool:
         if not _link(temporary, path):
             return False
     finally:
-        remove(temporary)
+        remove_if_possible(temporary)
     refresh_folder(path.parent, durable=True)
     return True
 
@@ -281,7 +281,7 @@ def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
     try:
         temporary.replace(path)
     except OSError:
-        remove(temporary)
+        remove_if_possible(temporary)
         raise
 
 
@@ -297,7 +297,7 @@ def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | Non
             if durable:
                 os.fsync(file.fileno())
         except BaseException:
-            remove(path)
+            remove_if_possible(path)
             raise
     return path
 
@@ -331,7 +331,7 @@ def refresh_folder(folder: Path, *, durable: bool = False) -> None:
         os.close(handle)
 
 
-def remove(path: Path) -> None:
+def remove_if_possible(path: Path) -> None:
     with contextlib.suppress(OSError):
         path.unlink()
 
@@ -343,7 +343,7 @@ def file_system_time(folder: Path) -> float:
         try:
             return path.stat().st_mtime
         finally:
-            remove(path)
+            remove_if_possible(path)
     except OSError as error:
         if error.errno not in (*_FORBIDDEN, *_FULL):
             raise  # the file server does not answer

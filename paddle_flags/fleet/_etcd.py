@@ -109,7 +109,7 @@ class EtcdStore(Client):
         number, _, base = b"".join(_values(answer)).partition(b"\n")
         return int(number or 0), base
 
-    def _rebase(self, number: int, base: bytes) -> bool:
+    def _replace_records(self, number: int, base: bytes) -> bool:
         key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
         while True:
             compacted = self._ask("kv/range", {"key": key})

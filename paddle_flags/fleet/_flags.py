@@ -147,7 +147,7 @@ class Flags(Protocol):
         one before.
         """
 
-    def end_program(self) -> None:
+    def terminate_program(self) -> None:
         """Send it SIGTERM."""
 
     def count_dropped_values(self) -> int:

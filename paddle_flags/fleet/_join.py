@@ -224,7 +224,7 @@ class LocalFlags:
     def pid(self) -> int:
         return os.getpid()
 
-    def end_program(self) -> None:
+    def terminate_program(self) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     def collect_public_facts(self, key: bytes | None) -> Facts:

@@ -90,7 +90,7 @@ class Member:
         """Apply all that the log says; without `read`, what the state says that was given."""
         now = self._clock.now()
         news = self.follower.catch_up() if read else []
-        self._note_ends()
+        self._update_end_times()
         if read:
             self._end_what_is_over()
             self._looked = now
@@ -113,7 +113,7 @@ class Member:
         self._looked = now
 
     def _handle_news(self, news: list[Record]) -> None:
-        self._note_ends()
+        self._update_end_times()
         self.update_values()
         self._answer_questions(news)
         said = [record for record in news if record.kind == CHECK]
@@ -167,7 +167,7 @@ class Member:
             for batch, step in self._awaited_steps():
                 if self.steps.is_reached(step):
                     self._reached[batch.revision] = self.steps.last or 0
-            self._note_ends()
+            self._update_end_times()
             verdicts, why = self._apply_values()
             if why is not None:  # what fitted doesn't any more: the program's rules are others
                 self._fitting_as = None
@@ -309,7 +309,7 @@ class Member:
 
     # ---- Temporary values ----
 
-    def _note_ends(self) -> None:
+    def _update_end_times(self) -> None:
         """Note when temporary values end that have begun since the last look."""
         here = {batch.revision for batch in self.log_state.batches}
         for revision in [each for each in self.ends if each not in here]:
@@ -366,7 +366,7 @@ class Member:
 
     def end_without_engine(self) -> None:
         """End here what is over, while the engine is away."""
-        self._note_ends()  # of what was read before it went
+        self._update_end_times()  # of what was read before it went
         self._end_here({n for n, end in self.ends.items() if end.at <= self._clock.now()})
 
     def _end_here(self, over: set[int]) -> None:
@@ -377,11 +377,11 @@ class Member:
     def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
         """Write a record if it is still wanted; return False if this member can't write."""
         with suppress(FleetError, OSError):
-            self.write(record, is_wanted)
+            self.write_and_handle_news(record, is_wanted)
             return True
         return False
 
-    def write(self, record: Record, is_wanted: Callable[[], bool]) -> None:
+    def write_and_handle_news(self, record: Record, is_wanted: Callable[[], bool]) -> None:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
         while is_wanted() and not self.follower.append(record):

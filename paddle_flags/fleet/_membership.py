@@ -257,7 +257,7 @@ class Membership:
                 continue
             self._is_lost = True
             if self._options.on_lost == "exit":
-                self._flags.end_program()
+                self._flags.terminate_program()
             else:
                 self._member.withhold_values(withheld=True)
 
@@ -368,7 +368,7 @@ class Membership:
         """Write a record about a check; a member that may not write the log notes it for itself."""
         with self._lock:
             try:
-                self._member.write(record, is_wanted)
+                self._member.write_and_handle_news(record, is_wanted)
             except ReadOnlyError:
                 self.notes.append(record._replace(revision=self.revision + 1))
             self._collect_wanted_details()

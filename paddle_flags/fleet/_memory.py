@@ -69,7 +69,7 @@ class MemoryStore(Store):
     def _base(self) -> tuple[int, bytes]:
         return self._stored
 
-    def _rebase(self, number: int, base: bytes) -> bool:
+    def _replace_records(self, number: int, base: bytes) -> bool:
         del self._log[: number - self._stored[0]]
         self._stored = number, base
         self._members()

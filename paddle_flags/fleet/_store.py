@@ -73,8 +73,8 @@ class Store:
     fork is usable in the child; it opens its own connections there.
 
     An engine is made of a `Url` and a timeout in seconds. It implements `_last`, `_create`,
-    `_read`, `_base`, `_rebase`, `_announce`, `_keep_alive`, `_member` and `_members`, whose
-    arguments have been checked, and which may raise OSError.
+    `_read`, `_base`, `_replace_records`, `_announce`, `_keep_alive`, `_member` and `_members`,
+    whose arguments have been checked, and which may raise OSError.
     """
 
     _poll = 0.05  # seconds between two looks, of an engine that can't wait for a record
@@ -211,7 +211,7 @@ class Store:
         last = self.last()
         if not 1 <= number <= last:
             raise self.error(f"base {number}: the last record is {last}")
-        return number > self.base()[0] and bool(self._do("rebase", number, base))
+        return number > self.base()[0] and bool(self._do("replace_records", number, base))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self.announce(name, document, 0.0)

@@ -191,7 +191,7 @@ class TcpStore(Store):
         number, _, base = text[_NUMBER:].partition(b"\n")
         return int(number or 0), base, text
 
-    def _rebase(self, number: int, base: bytes) -> bool:
+    def _replace_records(self, number: int, base: bytes) -> bool:
         new = _random_token() + b"%d\n%s" % (number, base)
         while (held := self._base())[0] < number:
             if self._replace("base", held[2], new):

@@ -245,14 +245,14 @@ TEST(a_thread_that_postpones_callbacks_leaves_watchers_to_others) {
   start();
   CHECK_OK(pd_watcher_add(a, count, NULL, NULL, NULL, &err));
   pd_callbacks_postpone(true);
-  CHECK(!pd_callbacks_wait());
+  CHECK(!pd_callbacks_are_waiting());
   CHECK_OK(pd_flag_set_int32(a, 6, &err));
-  CHECK(calls == 0 && pd_callbacks_wait());
+  CHECK(calls == 0 && pd_callbacks_are_waiting());
   pd_callbacks_run();
   CHECK(calls == 0);
   pd_callbacks_postpone(false);
   pd_callbacks_run();
-  CHECK(calls == 1 && !pd_callbacks_wait());
+  CHECK(calls == 1 && !pd_callbacks_are_waiting());
 }
 
 /* ---- Values as text ---- */

@@ -82,7 +82,7 @@ class Program:
             self.values = dict(values)
         return why
 
-    def end_program(self) -> None:
+    def terminate_program(self) -> None:
         raise NotImplementedError
 
     def count_dropped_values(self) -> int:

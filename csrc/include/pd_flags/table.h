@@ -179,7 +179,7 @@ PD__BEGIN_C
   STATUS(batch_apply, (const pd_batch_change *changes, size_t count,                               \
     const pd_batch_options *options, pd_error *err), (changes, count, options, err))               \
   VOID(callbacks_postpone, (bool postpone), (postpone))                                            \
-  RESULT(bool, callbacks_wait, (void), ())                                                         \
+  RESULT(bool, callbacks_are_waiting, (void), ())                                                  \
   VOID(callbacks_run, (void), ())                                                                  \
   STATUS(journal_start, (pd_error *err), (err))                                                    \
   RESULT(uint64_t, journal_get_revision, (void), ())                                               \

@@ -330,7 +330,7 @@ static void publish_drafts(pd__stage *stage, pd__report *waiting) {
 
 void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
   if (stage->plan) pd__refusals_commit(&stage->plan->refused, stage->operation);
-  for (size_t i = 0; i < stage->count; i++) pd__cell_publish(&stage->cells[i], waiting);
+  for (size_t i = 0; i < stage->count; i++) pd__cell_define(&stage->cells[i], waiting);
   if (stage->plan) publish_drafts(stage, waiting);
   if (!stage->plan && stage->operation->arena.failed) pd__report_fail_memory(waiting);
 }

@@ -38,7 +38,7 @@ static void drop_source_values(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[pd__name_index(flag)];
     bool drops = pd__flag_def(flag) && (!token || can_change_flag(reader, flag, token));
-    if (drops) pd__reader_drop_value(reader, flag, reader->renews);
+    if (drops) pd__reader_prepare_drop(reader, flag, reader->renews);
   }
 }
 

@@ -236,7 +236,7 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
                        uint32_t literal);
 
 /* Drops the value that `source` gave the flag, if there is one. */
-void pd__reader_drop_value(pd__reader *reader, pd_flag *flag, pd_source source);
+void pd__reader_prepare_drop(pd__reader *reader, pd_flag *flag, pd_source source);
 
 /* Reports the recorded errors; if there are none, calls the validators. */
 pd_status pd__reader_check(pd__reader *reader);

@@ -128,7 +128,7 @@ static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_
       pd_source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
-void pd__reader_drop_value(pd__reader *reader, pd_flag *flag, pd_source source) {
+void pd__reader_prepare_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
   if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
@@ -175,14 +175,14 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
 }
 
 /* The flag existed when the source was applied before, and its module has been unloaded since. */
-static bool has_unloaded_flag(const pd__reader *reader, const pd__token *token) {
+static bool names_flag_that_left(const pd__reader *reader, const pd__token *token) {
   if (!reader->renews || token->origin.source != reader->renews) return false;
   return pd__name_was_defined(pd__names_find(token->name, token->length));
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
 static bool can_be_pending(const pd__reader *reader, const pd__token *token) {
-  bool waits = reader->allow_pending || has_unloaded_flag(reader, token);
+  bool waits = reader->allow_pending || names_flag_that_left(reader, token);
   return waits && pd__name_is_valid(token->name, token->length);
 }
 

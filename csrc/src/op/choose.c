@@ -218,7 +218,7 @@ pd__impl *pd__op_find_best(pd__op *op, const char *list) {
 }
 
 /* Called after the flag has changed, without the lock. */
-void pd__family_choose_again(pd_flag *flag, void *context) {
+void pd__family_on_flag_change(pd_flag *flag, void *context) {
   (void)flag;
   PD__LOCKED_OPERATION(operation);
   pd__family_choose(&operation, context);

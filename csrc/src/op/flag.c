@@ -17,7 +17,7 @@ static void prepare_flag_definition(pd__family *family) {
   pd__stage_own_validator =
       (pd__own_validator){pd__preference_check, pd__preference_check_names_locked};
   family->def.validate = pd__preference_check;
-  family->def.watch = pd__family_choose_again;
+  family->def.watch = pd__family_on_flag_change;
   family->def.scoped = family->def.scoped_cell = family->scoped > 0;
   family->def.cell = family->scoped > 0 ? &family->value : NULL;
   family->cell = (pd__cell){.def = &family->def};

@@ -272,7 +272,7 @@ bool pd__preference_check_names_locked(const pd_flag_entry *const *entries, void
                                        char *why, size_t size);
 
 /* The watcher of the flag (choose.c). */
-void pd__family_choose_again(pd_flag *flag, void *context);
+void pd__family_on_flag_change(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that aren't registered. */
 void pd__preference_report_waiting(const pd__family *family, pd__report *report);

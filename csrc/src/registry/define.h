@@ -58,7 +58,7 @@ bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node);
 
 /* Publishes a definition whose name is reserved, which can't fail: the registry uses the cell until
  * pd__undefine_cells. Reports values of a former definition that don't suit it. */
-void pd__cell_publish(pd__cell *cell, pd__report *waiting);
+void pd__cell_define(pd__cell *cell, pd__report *waiting);
 
 /* Sets the fields of a flag that follow from the definition in its first cell. */
 void pd__flag_cache_definition(pd_flag *flag);

@@ -59,7 +59,7 @@ static void mark_replaced_entries(pd__entry **at, pd_source source) {
 }
 
 /* Code that sets a flag in a loop has one entry, with the latest value. */
-void pd__entries_push(pd__entry **list, pd__entry *fresh) {
+void pd__entries_record(pd__entry **list, pd__entry *fresh) {
   if (*list && pd__origin_is_same(&fresh->origin, &(*list)->origin)) {
     (*list)->value = fresh->value;
     pd__entry_free(fresh);
@@ -118,7 +118,7 @@ static void insert_by_rank(pd_flag *flag, pd_value value, const pd_origin *origi
   uint32_t rank = pd_source_rank(origin->source);
   pd__entry **at = &flag->history;
   while (*at && pd_source_rank((*at)->origin.source) > rank) at = &(*at)->next;
-  pd__entries_push(at, pd__entry_new(value, origin));
+  pd__entries_record(at, pd__entry_new(value, origin));
 }
 
 static void push_current_entry(pd_flag *flag) {

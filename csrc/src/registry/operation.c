@@ -10,7 +10,7 @@ void pd__operations_reset_in_child(void) {
   pd__listings_reset_in_child();
   pd__pins_reset_in_child();
   pd__hooks_reset_in_child();
-  pd__deferred_reset_in_child();
+  pd__deferred_disown_in_child();
   pd__scopes_reset_in_child();
   pd__journal_reset_in_child();
 }
@@ -55,7 +55,7 @@ void pd__operation_end(pd__operation *operation) {
 
 void pd_callbacks_postpone(bool postpone) { postpones = postpone; }
 
-bool pd_callbacks_wait(void) { return pd__has_pending_work(PD__WORK_ANY); }
+bool pd_callbacks_are_waiting(void) { return pd__has_pending_work(PD__WORK_ANY); }
 
 void pd_callbacks_run(void) {
   PD__OPERATION(operation);

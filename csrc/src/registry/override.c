@@ -43,7 +43,7 @@ bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, cons
   pd__override_entry *at = pd__flag_override(flag);
   if (!at || at->number != number) at = pd__flag_own_override(flag);
   if (!at || at->number != number) at = push_entry(flag, number);
-  pd__entries_push(&at->values, pd__entry_new(value, &place));
+  pd__entries_record(&at->values, pd__entry_new(value, &place));
   if (at->values->next) at->values->next->replaced = true;
   return at == pd__flag_override(flag);
 }

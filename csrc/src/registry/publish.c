@@ -82,7 +82,7 @@ static bool has_early_assignment(const pd__cell *cell, pd_value *value) {
   return def->type != PD_TYPE_string || value->str;
 }
 
-void pd__cell_publish(pd__cell *cell, pd__report *waiting) {
+void pd__cell_define(pd__cell *cell, pd__report *waiting) {
   pd_flag *flag = pd__resolve_alias(pd__cell_flag(cell));
   pd_value assigned;
   bool early = has_early_assignment(cell, &assigned);

@@ -381,7 +381,7 @@ void pd__entries_restore(pd__entry **list, const pd__entry *values);
 
 /* Puts `fresh` on top of a list of values of one source. Of the replaced values a limited number is
  * kept. If the top value has the same origin, it only gets the new value, and `fresh` is freed. */
-void pd__entries_push(pd__entry **list, pd__entry *fresh);
+void pd__entries_record(pd__entry **list, pd__entry *fresh);
 
 /* ---- Overrides (override.c) ---- */
 

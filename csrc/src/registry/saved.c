@@ -6,7 +6,7 @@
 #include "journal.h"
 
 /* What a name had. */
-struct pd__saved_name {
+struct pd__saved_node {
   uint32_t generation;
   uint8_t type;
   bool known; /* it was a flag or an alias; otherwise the rest is 0 */
@@ -53,8 +53,8 @@ static pd__override_entry *copy_overrides(copying *run, const pd__override_entry
   return first;
 }
 
-static void copy_saved_name(copying *run, const pd_flag *node, pd__saved_name *out) {
-  *out = (pd__saved_name){.generation = node->generation,
+static void copy_saved_name(copying *run, const pd_flag *node, pd__saved_node *out) {
+  *out = (pd__saved_node){.generation = node->generation,
                           .type = node->type,
                           .known = true,
                           .defined = node->defined,
@@ -102,12 +102,12 @@ static bool has_same_overrides(pd_type type, const pd__override_entry *a,
 }
 
 /* What the snapshot has of a node. */
-static const pd__saved_name *find_saved_name(const pd__saved *saved, const pd_flag *node) {
-  static const pd__saved_name nothing;
+static const pd__saved_node *find_saved_node(const pd__saved *saved, const pd_flag *node) {
+  static const pd__saved_node nothing;
   return node->index < saved->count ? &saved->names[node->index] : &nothing;
 }
 
-static bool is_as_saved(const pd_flag *flag, const pd__saved_name *old) {
+static bool is_as_saved(const pd_flag *flag, const pd__saved_node *old) {
   if (flag->generation != old->generation || flag->type != old->type) return false;
   if (flag->assigned != old->assigned) return false;
   if (!has_same_overrides((pd_type)old->type, pd__flag_override(flag), old->overrides))
@@ -119,7 +119,7 @@ static bool is_as_saved(const pd_flag *flag, const pd__saved_name *old) {
 }
 
 bool pd__saved_has_other_value(const pd__saved *saved, const pd_flag *flag) {
-  const pd__saved_name *old = find_saved_name(saved, flag);
+  const pd__saved_node *old = find_saved_node(saved, flag);
   if (!old->defined || flag->generation != old->generation) return false;
   pd_flag_entry now;
   pd__entry was = {.value = pd__def_default(pd__flag_def(flag))};
@@ -130,7 +130,7 @@ bool pd__saved_has_other_value(const pd__saved *saved, const pd_flag *flag) {
 }
 
 bool pd__saved_has_other_definition(const pd__saved *saved, const pd_flag *flag) {
-  return flag->generation != find_saved_name(saved, flag)->generation;
+  return flag->generation != find_saved_node(saved, flag)->generation;
 }
 
 /* ---- Restoring ---- */
@@ -141,14 +141,14 @@ pd_status pd__saved_prepare(const pd__saved *saved, pd__operation *operation, pd
   if (!pd__history_reserve(saved->entries)) return pd__fail_memory(err);
   for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_next_listed(flag));) {
     if (!flag->defined || !pd__flag_has_hooks(flag)) continue;
-    if (!is_as_saved(flag, find_saved_name(saved, flag))) {
+    if (!is_as_saved(flag, find_saved_node(saved, flag))) {
       status = pd__notices_add(&changes, flag, err);
     }
   }
   return status;
 }
 
-static void restore_overrides(pd_flag *flag, const pd__saved_name *old) {
+static void restore_overrides(pd_flag *flag, const pd__saved_node *old) {
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
     const pd__override_entry *was = old->overrides;
@@ -166,7 +166,7 @@ static bool is_not_default(pd_flag *flag, pd__entry *entry, bool current, void *
 
 /* The values are of the old type; another definition keeps those that suit it, and has a default of
  * its own. */
-static void restore_values(pd_flag *flag, const pd__saved_name *old) {
+static void restore_values(pd_flag *flag, const pd__saved_node *old) {
   pd__report refused = {.first = NULL};
   uint8_t now = flag->type, was = old->known ? old->type : now;
   bool replaced = flag->generation != old->generation;
@@ -180,7 +180,7 @@ static void restore_values(pd_flag *flag, const pd__saved_name *old) {
   if (flag->defined) pd__flag_publish(flag);
 }
 
-static void restore_name(pd_flag *node, const pd__saved_name *old) {
+static void restore_node(pd_flag *node, const pd__saved_node *old) {
   if (!node->known) return;
   if (!is_as_saved(node, old)) restore_values(node, old);
   node->frozen = old->frozen;
@@ -191,7 +191,7 @@ static void restore_name(pd_flag *node, const pd__saved_name *old) {
 
 void pd__saved_restore(const pd__saved *saved) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
-    restore_name(node, find_saved_name(saved, node));
+    restore_node(node, find_saved_node(saved, node));
   }
   pd__startup_over = saved->startup_over;
   pd__journal_mark_stale();

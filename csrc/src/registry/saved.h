@@ -4,11 +4,11 @@
 
 #include "change.h"
 
-typedef struct pd__saved_name pd__saved_name;
+typedef struct pd__saved_node pd__saved_node;
 
 /* In an arena, which must live as long as this does. */
 typedef struct pd__saved {
-  pd__saved_name *names; /* by the index of their nodes */
+  pd__saved_node *names; /* by the index of their nodes */
   uint32_t count;
   size_t entries; /* of all histories and overrides */
   bool startup_over;

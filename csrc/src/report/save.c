@@ -68,7 +68,7 @@ static void write_group_comment(const pd__row *row, pd__out *out) {
 }
 
 /* The names of pending values are what somebody wrote. */
-static void write_pending_comments(pd__out *out) {
+static void write_comments_on_pending(pd__out *out) {
   char quoted[PD__QUOTE_SIZE];
   pd_pending_info info = {.size = sizeof info};
   for (size_t i = 0; pd_pending_get(i, &info, NULL) == PD_OK; i++) {
@@ -89,5 +89,5 @@ void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out) {
     if (pd__rows_is_group_start(rows, i)) write_group_comment(&rows->items[i], out);
     write_flag_line(&rows->items[i], out);
   }
-  write_pending_comments(out);
+  write_comments_on_pending(out);
 }
