@@ -11,7 +11,7 @@ import threading
 import pytest
 from serving import ask, change, line_of, until
 from serving import script as program
-from support import package, run, write
+from support import installed, package, run, write
 
 import paddle_flags as pf
 
@@ -95,7 +95,7 @@ def test_a_loop_of_the_program_is_left_alone(tmp_path):
 @pytest.mark.extended
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_program_with_gevent_is_served_while_its_own_loop_is_blocked(when, tmp_path):
-    package("gevent")
+    installed("gevent")
     text = """
 %s
 server = pf.serve()
