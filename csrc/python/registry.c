@@ -20,6 +20,16 @@ static PyObject *find_known_flag(registry_object *self, PyObject *name) {
   return NULL;
 }
 
+/* Calls a method of the class, which no flag hides; `value` may be NULL. */
+static PyObject *call_class_method(PyObject *self, const char *method, PyObject *name,
+                                   PyObject *value) {
+  PyObject *function = PyObject_GetAttrString((PyObject *)Py_TYPE(self), method);
+  PyObject *result =
+      function ? PyObject_CallFunctionObjArgs(function, self, name, value, NULL) : NULL;
+  Py_XDECREF(function);
+  return result;
+}
+
 static PyObject *read_attribute(registry_object *self, PyObject *name) {
   PyObject *flag = find_known_flag(self, name);
   if (flag) {
@@ -30,7 +40,7 @@ static PyObject *read_attribute(registry_object *self, PyObject *name) {
   PyObject *found = PyObject_GenericGetAttr((PyObject *)self, name);
   if (found || !self->known || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   PyErr_Clear();
-  return PyObject_CallMethod((PyObject *)self, "_get_value", "(O)", name);
+  return call_class_method((PyObject *)self, "_get_value", name, NULL);
 }
 
 static void strip_registry_traceback(const registry_object *self) {
@@ -48,7 +58,7 @@ static PyObject *get_registry_item(PyObject *object, PyObject *name) {
   PyObject *flag = find_known_flag(self, name);
   if (flag && fast_flag_is_defined(flag)) return flag;
   Py_XDECREF(flag);
-  PyObject *found = PyObject_CallMethod(object, "_find_flag", "(O)", name);
+  PyObject *found = call_class_method(object, "_find_flag", name, NULL);
   if (!found) strip_registry_traceback(self);
   return found;
 }
@@ -63,7 +73,7 @@ static bool is_flag_found(const char *name) {
 }
 
 static int contains_by_python(registry_object *self, PyObject *name) {
-  PyObject *found = PyObject_CallMethod((PyObject *)self, "_contains_name", "(O)", name);
+  PyObject *found = call_class_method((PyObject *)self, "_contains_name", name, NULL);
   int result = found ? PyObject_IsTrue(found) : -1;
   Py_XDECREF(found);
   return result;
@@ -87,8 +97,8 @@ static int contains_flag(PyObject *object, PyObject *name) {
 /* Calls the Python method that sets, or the one that deletes if `value` is NULL. */
 static int assign_by_python(registry_object *self, PyObject *name, PyObject *value) {
   PyObject *flags = (PyObject *)self;
-  PyObject *nothing = value ? PyObject_CallMethod(flags, "_set_value", "OO", name, value)
-                            : PyObject_CallMethod(flags, "_drop_value", "(O)", name);
+  const char *method = value ? "_set_value" : "_drop_value";
+  PyObject *nothing = call_class_method(flags, method, name, value);
   Py_XDECREF(nothing);
   return nothing ? 0 : -1;
 }

@@ -197,6 +197,9 @@ class ScopeContext:
 
     def run(self, function: Callable[..., R], /, *args: Any, **named: Any) -> R:
         """Call the function in these scopes, and return what it returns."""
+        return self._run(function, *args, **named)
+
+    def _run(self, function: Callable[..., R], /, *args: Any, **named: Any) -> R:
         number = _attach(self._context)
         try:
             return function(*args, **named)
@@ -210,7 +213,7 @@ class ScopeContext:
 
     def wrap(self, function: F) -> F:
         """Return the function, of whichever kind, so that each call runs in these scopes."""
-        return wrap_in_context(self._new_reference, self.run, function)  # type: ignore[no-any-return]
+        return wrap_in_context(self._new_reference, self._run, function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
         _check_not_in_task(frame_above(1), "ScopeContext", "await context.run_async(...)")

@@ -10,7 +10,6 @@ from paddle_flags.extend import (
     check_status,
     describe_origin,
     ffi,
-    iter_pending,
     lib,
     new_error,
     to_text,
@@ -135,7 +134,7 @@ def host_problems(copies: Sequence[Report]) -> Iterator[str]:
 
 def pending() -> Iterator[Report]:
     """Return the values for flags that are not defined yet."""
-    for info in iter_pending():
+    for info in _iterate_infos(lib.pd_pending_get, "pd_pending_info"):
         yield {
             "name": to_text(info.name),
             "source": to_text(lib.pd_source_name(info.origin.source)),

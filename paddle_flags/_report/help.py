@@ -60,8 +60,6 @@ def help_text(
     """
     if not isinstance(kind, str) or kind not in KINDS:
         raise FlagArgumentError(f"help {quote_value(kind)}: expected one of {', '.join(KINDS)}")
-    import shutil
-
     kept: list[Any] = []  # what C points to
 
     def new_c_text(name: str, value: str | None) -> Any:
@@ -79,9 +77,7 @@ def help_text(
     options.version = new_c_text("version", version)
     options.first = new_c_text("first", first)
     options.without = new_c_text("without", without)
-    columns = (
-        shutil.get_terminal_size().columns if width is None else _check_integer("width", width)
-    )
+    columns = _terminal_columns() if width is None else _check_integer("width", width)
     options.width = min(max(columns, 1), 10000)
     options.color = wants_color() if color is None else check_bool("color", color)
     return collect_output(lib.pd_report_help, options).removesuffix("\n")
@@ -130,6 +126,12 @@ def _module_of_program(program: str) -> str | None:
     if name in (None, "__main__") or [program] != sys.argv[:1]:
         return None
     return str(name).removesuffix(".__main__")
+
+
+def _terminal_columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns
 
 
 def wants_color() -> bool:

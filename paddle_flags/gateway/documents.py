@@ -73,9 +73,11 @@ class Processes(TypedDict):
 ChangeRequest = TypedDict(
     "ChangeRequest",
     {
-        "set": NotRequired[_NewValues],
+        "set": NotRequired[Annotated[_NewValues, Rule(maxProperties=1000)]],
         "unset": NotRequired[
-            Annotated[list[str] | None, "names: take back what was set from outside"]
+            Annotated[
+                list[str] | None, Rule(maxItems=1000), "names: take back what was set from outside"
+            ]
         ],
         "expect": NotRequired[Annotated[dict[str, _NewValue], "values that the flags must have"]],
         "reason": NotRequired[_Reason],

@@ -167,7 +167,7 @@ class FlagState(TypedDict):
     min: NotRequired[Annotated[float | str, "infinities are text"]]
     max: NotRequired[float | str]
     choices: NotRequired[list[str]]
-    unit: NotRequired[str]
+    unit: NotRequired[Annotated[str, Rule(enum=["bytes", "seconds"])]]
     category: NotRequired[str]
     aliases: NotRequired[list[Name]]
     old_names: NotRequired[list[Name]]

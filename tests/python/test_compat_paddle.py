@@ -312,6 +312,7 @@ def test_a_string_that_is_declared_as_a_number_does_not_link(tmp_path: Path) -> 
 
 LINKED = """
 #include <paddle/common/flags.h>
+#include <cmath>
 #include <cstdio>
 PD_DEFINE_string(dump_api_and_gradnode_python_stack_dir, "", "As in Paddle");
 PD_DEFINE_string(dump_api_python_stack_path, "", "As in Paddle");
@@ -322,8 +323,11 @@ static const int32_t otherwise = 2;
 static paddle::flags::FlagRegisterer registerer("late", "Late", "here.cc", &otherwise, &late);
 static std::string text = "text";
 static paddle::flags::FlagRegisterer other("text", "Text", "here.cc", &text, &text);
+static double loss = NAN;  // assigned before it is a flag
+static const double zero = 0;
+static paddle::flags::FlagRegisterer number("loss", "Loss", "here.cc", &zero, &loss);
 int main(int argc, char **argv) {
-  std::printf("%d %s\\n", late, text.c_str());
+  std::printf("%d %s %s\\n", late, text.c_str(), std::isnan(loss) ? "nan" : "lost");
   paddle::flags::ParseCommandLineFlags(&argc, &argv);
   std::printf("%d %s\\n", late, text.c_str());
   const char *stacks = "dump_api_and_gradnode_python_stack_dir";
@@ -341,5 +345,5 @@ def test_linked_flags_and_registerers_do_what_they_do_in_paddle(tmp_path: Path) 
     source = write(tmp_path / "linked.cpp", LINKED)
     program = build_program(tmp_path / "linked", source, flags=("-std=c++11", COMPAT))
     ended = run(program, "--late=9", "--text=other")
-    assert ended.stdout == "3 text\n9 other\n1 0 1 6 0 1 1 /tmp/api_call_stack\n"
+    assert ended.stdout == "3 text nan\n9 other\n1 0 1 6 0 1 1 /tmp/api_call_stack\n"
     assert ended.stderr == "paddle flags error: no flag is named 'levl'; did you mean 'level'?\n"

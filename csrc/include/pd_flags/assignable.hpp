@@ -250,7 +250,7 @@ PD__LAZY void default_to(pd_flag_def &def, const std::string &value) {
 
 template <class T>
 PD__LOCAL bool is_equal(const T &first, const T &second) {
-  return !(first < second) && !(second < first);
+  return first <= second && second <= first; /* NaN is equal to nothing */
 }
 
 /* A flag with a variable that the program has made, and to which it may have assigned already.
