@@ -56,7 +56,7 @@ def _caller_of(frame: FrameType) -> FrameType:
     return frame
 
 
-def _check_not_in_task(frame: FrameType, what: str, instead: str) -> None:
+def _check_not_in_coroutine(frame: FrameType, what: str, instead: str) -> None:
     """Raise an error in code that may be suspended while the scope is open."""
     code = _caller_of(first_user_frame(frame)).f_code
     if code.co_flags & _SUSPENDS:
@@ -117,7 +117,7 @@ class scoped:
     def __enter__(self) -> None:
         frame = frame_above(1)
         if _may_suspend(frame) and not follow_contexts():
-            _check_not_in_task(frame, "scoped", "the decorator @scoped(...)")
+            _check_not_in_coroutine(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
     def _enter(self) -> None:
@@ -216,7 +216,7 @@ class ScopeContext:
         return wrap_in_context(self._new_reference, self._run, function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
-        _check_not_in_task(frame_above(1), "ScopeContext", "await context.run_async(...)")
+        _check_not_in_coroutine(frame_above(1), "ScopeContext", "await context.run_async(...)")
         self._attached.append((get_ident(), _attach(self._context)))
 
     def __exit__(

@@ -93,7 +93,7 @@ class _OpenLine(Line):
         behind = [each for each in found if each is not None]
         self.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
 
-    def add_pending_tokens(self, rest: list[str]) -> list[str]:
+    def take_pending_tokens(self, rest: list[str]) -> list[str]:
         """Add the tokens that may be flags defined later; return the others."""
         end = rest.index("--") if "--" in rest else len(rest)
         others = []
@@ -263,7 +263,7 @@ class Bridge:
             result, rest = self._parse_in_open_line(parse, tokens, namespace)
             self._add_option_flags(_open_line)
             if any(bridge._allow_pending for bridge in _open_line.bridges):
-                rest = _open_line.add_pending_tokens(rest)
+                rest = _open_line.take_pending_tokens(rest)
                 self._pending |= _open_line.names
             if rest and whole:  # which argparse refuses now
                 return result, rest

@@ -85,20 +85,20 @@ class _Carrier:
 
     def __reduce__(self) -> tuple[Any, ...]:
         given, _ = _collect_child_values(sensitive=True)
-        return _apply_parent_values, (*given, _absl_is_parsed())
+        return _apply_parent_values, (*given, _absl_is_bridged_and_parsed())
 
 
-def _absl_is_parsed() -> bool:
+def _absl_is_bridged_and_parsed() -> bool:
     """Return whether absl's flags are bridged and may be read here."""
     bridges = sys.modules.get("paddle_flags._integrations.absl_flags")
     return bool(bridges and bridges.is_bridged_and_parsed())
 
 
 def _apply_parent_values(
-    values: Values, defaults: list[str], fleet: Values, absl_is_parsed: bool
+    values: Values, defaults: list[str], fleet: Values, absl_is_bridged_and_parsed: bool
 ) -> _Carrier:
     """Set the values in a child of multiprocessing, whose own children get them, too."""
-    if absl_is_parsed:
+    if absl_is_bridged_and_parsed:
         from paddle_flags._integrations import absl_flags
 
         absl_flags.bridge_as_parsed()

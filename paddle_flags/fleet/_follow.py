@@ -105,7 +105,7 @@ class Follower:
         what = f"the engine has lost its state: it {now}, and {before}"
         return StateLostError(f"{self.store.url}: {what}")
 
-    def append(self, record: Record) -> int:
+    def try_append(self, record: Record) -> int:
         """Write a record behind the state that was read; return its revision, or 0: others did."""
         number = self.state.revision + 1
         whole = record._replace(
@@ -129,7 +129,7 @@ class Follower:
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> int:
         """Write a record behind all others, while it is wanted; return its revision, or 0."""
         while is_wanted():
-            if revision := self.append(record):
+            if revision := self.try_append(record):
                 return revision
             self.catch_up()
         return 0

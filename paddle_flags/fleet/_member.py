@@ -384,7 +384,7 @@ class Member:
     def write_and_handle_news(self, record: Record, is_wanted: Callable[[], bool]) -> None:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
-        while is_wanted() and not self.follower.append(record):
+        while is_wanted() and not self.follower.try_append(record):
             self._catch_up_and_handle()
         self._handle_news(self.follower.catch_up(self.log_state.revision))
 

@@ -177,7 +177,7 @@ class Operator:
         for _ in range(_TRIES):
             if self._state.question is not None:
                 self._wait_for_turn()
-            if revision := self._follower.append(self._with_other_names(record)):
+            if revision := self._follower.try_append(self._with_other_names(record)):
                 return revision
             self._catch_up()
         raise FleetError(f"{self._store.url}: others were faster {_TRIES} times in a row")

@@ -76,7 +76,7 @@ TEST(work_is_handed_over) {
 TEST(a_child_leaves_all_work_to_whoever_runs_it) {
   defer(&one, 1);
   defer(&two, 2);
-  pd__deferred_disown_in_child();
+  pd__deferred_clear_owners_in_child();
   CHECK(take(&one) == 0 && take(NULL) == 1 && take(NULL) == 2);
 }
 

@@ -170,7 +170,7 @@ def write(store: Store, record: Record) -> int:
     follower = Follower(store)
     while True:
         follower.catch_up()
-        revision = follower.append(record)
+        revision = follower.try_append(record)
         if revision:
             return revision
 

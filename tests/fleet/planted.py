@@ -26,7 +26,7 @@ def a_newcomer_trusts_its_clock(patch):
 
 def an_aborted_change_is_made(patch):
     def write(operator, record):
-        while not (revision := operator._follower.append(record)):
+        while not (revision := operator._follower.try_append(record)):
             operator._follower.catch_up()
         return revision
 

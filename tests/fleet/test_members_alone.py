@@ -74,7 +74,7 @@ def change(store, clock, values, **fields):
     changes = tuple(Change(name, value) for name, value in values.items())
     follower = Follower(store, clock=clock)
     follower.catch_up()
-    return follower.append(Record(CHANGE, changes, **fields))
+    return follower.try_append(Record(CHANGE, changes, **fields))
 
 
 def fail_to_follow(store, member):

@@ -233,7 +233,7 @@ def test_a_change_by_an_operator_right_behind_that_of_the_mirror_is_set_back(
     one = new()
     mounted.write(level="3")
     follower = one._target
-    append = follower.append
+    append = follower.try_append
 
     def append_and_more(record):
         revision = append(record)
@@ -241,7 +241,7 @@ def test_a_change_by_an_operator_right_behind_that_of_the_mirror_is_set_back(
         return revision
 
     with monkeypatch.context() as patch:
-        patch.setattr(follower, "append", append_and_more)
+        patch.setattr(follower, "try_append", append_and_more)
         one.copy_changes()
     assert values(fleet) == {("all", "level"): "9"}
     one.copy_changes()

@@ -349,12 +349,12 @@ def test_a_base_before_a_decided_question_is_found_without_looking_at_each_recor
     follower = Follower(store)
     follower.catch_up()
     for _ in range(90):
-        assert follower.append(NOTHING)
+        assert follower.try_append(NOTHING)
     assert store.base()[0] == 0
     reads = []
     read = store.read
     monkeypatch.setattr(store, "read", lambda first: reads.append(first) or read(first))
-    assert follower.append(Record(CHANGE, of=question))
+    assert follower.try_append(Record(CHANGE, of=question))
     assert store.base()[0] == question - 1
     assert len(reads) < 10
 

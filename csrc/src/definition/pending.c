@@ -188,7 +188,7 @@ static void join_continued_uses(pd__arena *arena, pd__waiting *list) {
     list->continues = can_join_pending(list->pending, list->next->pending);
     if (!list->continues) room = 0;
     if (list->continues) {
-      list->next->text = pd__lists_join(arena, list->text, list->next->text, &room);
+      list->next->text = pd__list_extend(arena, list->text, list->next->text, &room);
     }
   }
 }
@@ -305,7 +305,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
     list = given->following;
     bool joined = room > 0;
     if (grows && can_join_pending(given, list)) {
-      char *text = pd__lists_join(&operation->arena, given->text, list->text, &room);
+      char *text = pd__list_extend(&operation->arena, given->text, list->text, &room);
       if (!text) pd__report_fail_memory(report);
       if (text) list->text = text;
       pd__pending_discard(given);

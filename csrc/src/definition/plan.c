@@ -98,7 +98,7 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
 /* ---- The values of one flag ---- */
 
 /* What the validators reject uncovers the value below, which they are asked about, too. */
-static void validate_former_values(pd__stage *stage, pd__draft *draft) {
+static void skip_rejected_former_values(pd__stage *stage, pd__draft *draft) {
   if (!draft->cell.def->validate || draft->deferred) return;
   while (draft->has_former) {
     pd__verdict verdict = pd__draft_validate(stage, draft, &draft->former_entry);
@@ -222,13 +222,13 @@ static void run_plan_rounds(pd__stage *stage) {
     begin_plan_round(stage);
     for (size_t i = 0; i < stage->count; i++) draft_if_values_wait(stage, &stage->cells[i]);
     for (pd__draft *each = plan->drafts; each; each = each->next)
-      validate_former_values(stage, each);
+      skip_rejected_former_values(stage, each);
     for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
   } while (plan->refused.count > refused);
   planned = NULL;
 }
 
-bool pd__stage_plan(pd__stage *stage) {
+bool pd__stage_complete_plan(pd__stage *stage) {
   bool waits = pd__define_source.find || pd__has_pending() || stage->plan;
   if (!waits && !stage->has_former) return true;
   if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */

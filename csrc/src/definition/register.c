@@ -122,7 +122,7 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
       return false;
     }
     if (!pd__stage_reserve_names(stage, refused)) return false;
-    if (!pd__stage_plan(stage)) {
+    if (!pd__stage_complete_plan(stage)) {
       if (!pd__stage_ask_hooks(stage, refused)) return false;
       continue;
     }

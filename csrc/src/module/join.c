@@ -200,7 +200,7 @@ static outcome refuse_attempt(attempt *at) {
 static bool plan_or_ask(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
-  bool planned = pd__stage_plan(&at->stage);
+  bool planned = pd__stage_complete_plan(&at->stage);
   if (planned && !needs) return true;
   release_stage(at);
   if (needs) {

@@ -160,7 +160,7 @@ static void publish_choice(pd__op *op, pd__impl *best) {
   }
 }
 
-static void choose_for_op(pd__operation *operation, pd__op *op) {
+static void choose_impls_for_op(pd__operation *operation, pd__op *op) {
   publish_choice(op, ask_for_best_impl(operation, op, NULL));
   for (pd__view *view = op->views; view; view = view->next) choose_for_view(operation, op, view);
 }
@@ -185,14 +185,14 @@ static void increment_impl_revision(void) {
 void pd__family_choose(pd__operation *operation, pd__family *family) {
   do {
     family->missed_answer = false;
-    for (pd__op *op = family->ops; op; op = op->next) choose_for_op(operation, op);
+    for (pd__op *op = family->ops; op; op = op->next) choose_impls_for_op(operation, op);
     warn_of_sole_choice(operation, family);
   } while (family->missed_answer);
   increment_impl_revision();
 }
 
 void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
-  for (pd__op *op; (op = pd__op_pop_changed(family));) choose_for_op(operation, op);
+  for (pd__op *op; (op = pd__op_pop_changed(family));) choose_impls_for_op(operation, op);
   warn_of_sole_choice(operation, family);
   increment_impl_revision();
   if (family->missed_answer) pd__family_choose(operation, family);

@@ -39,7 +39,7 @@ void pd__deferred_hand_over(pd__operation *operation, const void *owner, const v
   }
 }
 
-void pd__deferred_disown_in_child(void) {
+void pd__deferred_clear_owners_in_child(void) {
   for (pd__deferred *each = first; each; each = each->next) each->owner = NULL;
 }
 

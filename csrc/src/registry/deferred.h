@@ -26,7 +26,7 @@ bool pd__deferred_pop(const void *owner, pd__deferred *out);
 void pd__deferred_hand_over(pd__operation *operation, const void *owner, const void *heir);
 
 /* In the child of a fork, leaves all work to pd_deferred_run: threads of other owners are gone. */
-void pd__deferred_disown_in_child(void);
+void pd__deferred_clear_owners_in_child(void);
 
 /* Returns whether the flag has a validator that can't be called now. */
 bool pd__flag_has_deferred_validator(const pd_flag *flag);

@@ -10,7 +10,7 @@ void pd__operations_reset_in_child(void) {
   pd__listings_reset_in_child();
   pd__pins_reset_in_child();
   pd__hooks_reset_in_child();
-  pd__deferred_disown_in_child();
+  pd__deferred_clear_owners_in_child();
   pd__scopes_reset_in_child();
   pd__journal_reset_in_child();
 }

@@ -71,7 +71,7 @@ static void warn_of_refusal(const pd__refusal *one) {
 }
 
 /* If memory is out for the place, all is dropped. */
-static void record_dropped_revision(const pd_origin *origin) {
+static void ban_revision(const pd_origin *origin) {
   const char *place = pd__intern_text(origin->place);
   if (pd__refusals_has_dropped(origin)) return;
   if (dropped_count < REVISIONS_MOST && (place || !origin->place)) {
@@ -105,7 +105,7 @@ void pd__refusals_commit(const pd__refusals *list, pd__operation *operation) {
   if (list->count == 0) return;
   for (const pd__refusal *each = list->first; each; each = each->next) {
     warn_of_refusal(each);
-    record_dropped_revision(&each->origin);
+    ban_revision(&each->origin);
   }
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) drop_refused_value(operation, flag);
 }

@@ -37,7 +37,7 @@ pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size,
   return PD_OK;
 }
 
-char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room) {
+char *pd__list_extend(pd__arena *arena, const char *first, const char *second, size_t *room) {
   size_t before = strlen(first), length = strlen(second), all = before + length + 2;
   char *joined = (char *)first; /* a buffer of ours if there is room */
   if (all > *room) {

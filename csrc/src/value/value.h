@@ -143,7 +143,7 @@ size_t pd__list_next(const char **cursor);
 
 /* Joins the texts of two lists, of which `first` has room for `room` bytes, or is no buffer.
  * Returns NULL if memory runs out. */
-char *pd__lists_join(pd__arena *arena, const char *first, const char *second, size_t *room);
+char *pd__list_extend(pd__arena *arena, const char *first, const char *second, size_t *room);
 
 /* Returns true if the flag may be given without a value, and never takes the next token. */
 static inline bool pd__def_can_lack_value(const pd_flag_def *def) {
