@@ -6,10 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from paddle_flags.cli.parser import repeated_option, value_option, whole_number
-from paddle_flags.cli.processes import address_of_process
 from paddle_flags.cli.safe_output import show_on_stderr, show_problems
 from paddle_flags.errors import FlagError, FlagUnsupportedError
-from paddle_flags.live._client import Client
 
 if TYPE_CHECKING:
     import argparse
@@ -67,6 +65,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> None:
+    # The command line imports this file for each of its commands.
+    from paddle_flags.cli.processes import address_of_process
+    from paddle_flags.live._client import Client
+
     try:
         from paddle_flags.gateway import server, users
         from paddle_flags.gateway.app import Gateway

@@ -12,12 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags import errors
 from paddle_flags._core.plugin import split_plugin
 from paddle_flags._core.registry import FLAGS
-from paddle_flags._op.operation import op, ops
 from paddle_flags._report.explain import explain
 from paddle_flags._report.facts import escape_controls
-from paddle_flags._report.impls import op_details, ops_as_json, ops_table
 from paddle_flags._report.listing import LISTINGS, listing
-from paddle_flags._report.stubs import stub_text
 from paddle_flags.cli import run
 from paddle_flags.cli.options import (
     NO_ARGUMENT,
@@ -138,6 +135,9 @@ def _prepare_explain(parser: Parser, options: argparse.Namespace, line: Line) ->
 
 
 def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    from paddle_flags._op.operation import op, ops
+    from paddle_flags._report.impls import op_details, ops_as_json, ops_table
+
     rest = set_flags(parser, options, line)
     if len(rest) > 1:
         message = f"expected the name of one operation, not {len(rest)} arguments"
@@ -153,6 +153,8 @@ def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> A
 
 
 def _prepare_stubs(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
+    from paddle_flags._report.stubs import stub_text
+
     rest = set_flags(parser, options, line)
     if rest:
         message = f"unexpected argument {rest[0]}; to load a plugin, use -p {rest[0]}"

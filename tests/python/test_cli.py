@@ -395,6 +395,14 @@ def test_help_of_a_command_needs_no_plugin(command):
     assert shown.stdout.startswith(f"usage: python -m paddle_flags {command} ")
 
 
+def test_a_command_imports_nothing_that_only_others_need():
+    code = "import sys, paddle_flags.__main__ as m; m.main(['config', '--libdir']); print(*sys.modules)"
+    loaded = set(run(sys.executable, "-c", code).stdout.split())
+    others = {"paddle_flags.live._find", "paddle_flags._op.operation", "socket", "inspect"}
+    assert "paddle_flags.cli.main" in loaded
+    assert others & loaded == set()
+
+
 def test_help_tells_each_command(alpha):
     assert cli("--help").returncode == 0
     for command in ("run", "list", "explain", "config"):
