@@ -158,13 +158,15 @@ $(VENV)/settings: | check
 	$(if $(PACKAGES),$(BIN)/python tools/borrow.py $(PACKAGES))
 	@echo '$(SETTINGS)' >$@
 
-# What builds the package is installed once, here, and not by pip into environments of its own.
+# What builds the package is installed once, here, and not by pip into environments of its own. With
+# editable_mode=compat, setuptools writes the path of this directory instead of an import hook, which
+# makes each start of Python take 35 ms instead of 11.
 $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	$(if $(PACKAGES),,@tools/step.sh "Install cffi and setuptools into $(VENV)" \
 	  $(PIP) $$($(BIN)/python -c \
 	  'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"])'))
 	@tools/step.sh "Build the library and its extension modules into $(VENV)" \
-	  $(PIP) --no-build-isolation --editable .
+	  $(PIP) --no-build-isolation --config-settings editable_mode=compat --editable .
 	@touch $@
 
 # The package itself is installed already, so pip installs only what the extra lists.
