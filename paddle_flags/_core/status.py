@@ -437,7 +437,9 @@ def _stop_listening() -> None:
     """
     listen(None)
     close_gates()
-    issue_warnings()  # last: it raises if warnings are errors
+    # In an interpreter that was left, releasing the GIL would end this thread.
+    if not sys.is_finalizing():
+        issue_warnings()  # last: it raises if warnings are errors
 
 
 atexit.register(_stop_listening)

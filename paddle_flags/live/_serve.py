@@ -277,6 +277,8 @@ if hasattr(os, "register_at_fork"):
 
 @atexit.register
 def _close_all() -> None:
+    if sys.is_finalizing():  # in an interpreter that was left, where waiting would end this thread
+        return
     if _servers and count_temporary_changes():
         _warn_temporary_changes()
     while _servers:

@@ -451,6 +451,8 @@ def test_another_interpreter_prints_help(setter):
 
 
 LEFT = {
+    "imported": "pass",
+    "served": "server = pf.serve()",
     "watched": "pf.define('watched', 0).watch(print)",
     "validated": "pf.define('watched', 0).validate(lambda value: True)",
     "overridden": "pf.define('watched', 0); left = pf.override(watched=1); left.__enter__()",
