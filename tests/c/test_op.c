@@ -391,7 +391,7 @@ TEST(records_of_older_and_newer_headers_are_read_as_far_as_both_know_them) {
   CHECK_STR(info.help, "");
 }
 
-TEST(ten_thousand_implementations_join_and_leave) {
+TEST(a_thousand_implementations_join_and_leave) {
   begin();
   pd_op *op;
   pd_op_info info = {.size = sizeof info};
@@ -399,9 +399,9 @@ TEST(ten_thousand_implementations_join_and_leave) {
   pd_module *many = load_module("op_many");
   CHECK_OK(pd_op_find("pow", NULL, &op, &err));
   CHECK_OK(pd_op_get_info(op, &info, &err));
-  CHECK(info.impls == 10001);
+  CHECK(info.impls == 1001);
   RUNS(NATIVE);
-  set("j999,*");
+  set("j99,*");
   RUNS(12);
   CHECK_OK(pd_module_unload(many, &err));
   RUNS(NATIVE);

@@ -408,7 +408,7 @@ extern "C" __attribute__((visibility("default"))) size_t bridge_all() {
 """
 
 
-@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+@pytest.mark.parametrize("standard", ["c++11", pytest.param("c++20", marks=pytest.mark.release)])
 def test_the_headers_bridge_from_c_plus_plus_too(standard, gflags, abseil, tmp_path):
     source = write(tmp_path / "bridge.cpp", HEADER)
     plugin = build_plugin(tmp_path / "libbridge.so", source, flags=(f"-std={standard}",))
