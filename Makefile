@@ -52,7 +52,7 @@ fluid: $(VENV)/fluid ## Train a model with servers and trainers that get their f
 test: $(VENV)/test ## Run the tests that need only what this Makefile needs
 	$(PYTEST) -m "not extended" $(ARGS)
 
-test-all: $(VENV)/test $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
+test-all: $(VENV)/dev $(if $(REAL),$(REAL)/tried) ## Run all tests; tests that lack a tool or the network are skipped and name it
 	$(PYTEST) $(or $(ARGS),--ignore tests/gateway_page --ignore tests/fleet)
 	@# By themselves: Playwright brings greenlets, beside which scoped values are refused, and
 	@# engines of fleets bring all that their packages import. Tests of fleets mostly wait.
@@ -94,7 +94,7 @@ matrix: $(VENV)/test ## Test all ways to link and load plugins, one process each
 matrix-peers: $(VENV)/test ## The same for Debian's gflags, abseil and LLVM, alone and with this library
 	$(BIN)/python tests/matrix/peers/peers.py $(ARGS)
 
-bench: $(VENV)/test ## Compare speed and memory with other libraries; ARGS="--quick" or "--record"
+bench: $(VENV)/test $(VENV)/bench ## Compare speed and memory with other libraries; ARGS="--quick" or "--record"
 	$(BIN)/python -m bench $(ARGS)
 
 bench-instructions: $(VENV)/built ## Count instructions and compare them with the record; ARGS=--renew
@@ -170,7 +170,7 @@ $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	@touch $@
 
 # The package itself is installed already, so pip installs only what the extra lists.
-$(VENV)/test $(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/fluid: $(VENV)/built | check
+$(VENV)/test $(VENV)/bench $(VENV)/dev $(VENV)/docs $(VENV)/release $(VENV)/fluid: $(VENV)/built | check
 	@tools/step.sh "Install the packages for $(@F) into $(VENV)" $(PIP) 'paddle_flags[$(@F)]'
 	@touch $@
 
