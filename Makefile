@@ -1,12 +1,13 @@
 # Needs a C compiler, make, and Python 3.11 or newer with venv and headers; tools/check.sh names what
 # is missing. Everything else goes into $(VENV), installed when a target needs it.
-# Variables: PYTHON= CC= CXX= VENV=, ARGS= for pytest, and REAL= (empty: no tests beside the real
-# Paddle and PyTorch). PACKAGES= names an environment of the
+# Variables: PYTHON= CC= CXX= VENV=, ARGS= for pytest, REAL= (empty: no tests beside the real Paddle
+# and PyTorch), and PYRIGHT= (empty: mypy alone checks types). PACKAGES= names an environment of the
 # same Python with all packages (make .venv/dev): they are used instead of being installed again.
 PYTHON ?= python3
 VENV   ?= .venv
 PROFILE ?= full
 REAL    ?= build/real
+PYRIGHT ?= yes
 ifeq ($(origin CC),default)
 CC := cc
 endif
@@ -63,7 +64,7 @@ lint: $(VENV)/dev ## Check style and types of Python and C
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(if $(PYRIGHT),$(BIN)/pyright --pythonpath $(BIN)/python)
 	@clang-format --dry-run -Werror $(C_FILES)
 	@$(call tidy,-clang-analyzer-*,)
 
