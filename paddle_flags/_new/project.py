@@ -16,14 +16,24 @@ class _Language(NamedTuple):
     build: str  # what to do first
 
 
-_PIP = "python -m pip install --no-build-isolation ."
+def _build_with(backend: str) -> str:
+    return f"python -m pip install {backend} && python -m pip install --no-build-isolation ."
+
+
+_SETUPTOOLS = "-U 'setuptools>=70.1'"
 
 LANGUAGES = {
     "c": _Language("a plugin in C, built with make", "plugin", "lib@name@.so", "make test"),
     "cpp": _Language("a plugin in C++, built with make", "plugin", "lib@name@.so", "make test"),
-    "cython": _Language("a Python module in Cython", "module", "", _PIP),
-    "pybind11": _Language("a Python module with pybind11", "module", "", _PIP),
-    "nanobind": _Language("a Python module with nanobind", "module", "", _PIP),
+    "cython": _Language(
+        "a Python module in Cython", "module", "", _build_with(f"{_SETUPTOOLS} cython")
+    ),
+    "pybind11": _Language(
+        "a Python module with pybind11", "module", "", _build_with(f"{_SETUPTOOLS} pybind11")
+    ),
+    "nanobind": _Language(
+        "a Python module with nanobind", "module", "", _build_with("scikit-build-core nanobind")
+    ),
     "rust": _Language(
         "a plugin in Rust, built with cargo",
         "plugin",
@@ -31,7 +41,9 @@ LANGUAGES = {
         "cargo build --release",
     ),
     "zig": _Language("a plugin in Zig, built with make", "plugin", "lib@name@.so", "make test"),
-    "c-wheel": _Language("a Python package with a plugin in C", "module", "lib@name@.so", _PIP),
+    "c-wheel": _Language(
+        "a Python package with a plugin in C", "module", "lib@name@.so", _build_with(_SETUPTOOLS)
+    ),
 }
 
 
