@@ -90,9 +90,9 @@ TEST(the_holds_of_an_operation_that_its_process_lacks_are_not_counted) {
   pd__hook *hook = add_hook();
   hold(&one, hook, &held[0]);
   hold(&two, hook, &held[1]);
-  one.listing->lost = true;
+  one.active->lost = true;
   release_held(&one);
-  CHECK(hook->calls == 2 && !one.listing->retained_hooks);
+  CHECK(hook->calls == 2 && !one.active->retained_hooks);
   release_held(&two);
   CHECK(hook->calls == 1);
 }
@@ -231,10 +231,10 @@ static __attribute__((noinline)) void nest(int depth, int calls, void (*check)(v
   pd__hooks_prepare_call(&operations[depth]);
   pd__operation_unlock(&operations[depth]);
   pd__hooks_enter_call(&call, &operations[depth]);
-  CHECK(operations[depth].listing->calling);
+  CHECK(operations[depth].active->calling);
   nest(depth + 1, calls, check);
   pd__hooks_exit_call(&call);
-  CHECK(!operations[depth].listing->calling && !room[1]);
+  CHECK(!operations[depth].active->calling && !room[1]);
 }
 
 static pd_status check_depth(void) {
@@ -249,11 +249,11 @@ static void check_deep(void) {
   CHECK_STATUS(check_depth(), PD_ERR_DEPTH,
                "validators, watchers and the warning handler call the library 32 deep, one inside "
                "the other: most likely in a circle");
-  for (int i = 0; i < 32; i++) CHECK(pd__hook_is_called_here(operations[i].listing));
-  operations[7].listing->thread++;
-  CHECK(!pd__hook_is_called_here(operations[7].listing));
+  for (int i = 0; i < 32; i++) CHECK(pd__hook_is_called_here(operations[i].active));
+  operations[7].active->thread++;
+  CHECK(!pd__hook_is_called_here(operations[7].active));
   CHECK_OK(check_depth()); /* one of them is another thread's */
-  operations[7].listing->thread--;
+  operations[7].active->thread--;
 }
 
 TEST(calls_are_nested_up_to_32) {
@@ -261,16 +261,16 @@ TEST(calls_are_nested_up_to_32) {
   nest(0, 31, check_shallow);
   nest(0, 32, check_deep);
   check_shallow();
-  CHECK(!pd__hook_is_called_here(operations[0].listing));
+  CHECK(!pd__hook_is_called_here(operations[0].active));
 }
 
 static void leave_calls(void) { longjmp(left_from, 1); }
 
 TEST(calls_that_were_left_by_longjmp_do_not_count) {
   if (setjmp(left_from) == 0) nest(0, 32, leave_calls);
-  CHECK(operations[31].listing->calling);
+  CHECK(operations[31].active->calling);
   check_shallow();
-  CHECK(!operations[31].listing->calling && !pd__hook_is_called_here(operations[31].listing));
+  CHECK(!operations[31].active->calling && !pd__hook_is_called_here(operations[31].active));
 }
 
 TEST(a_call_belongs_to_the_thread_in_which_it_ends) {
@@ -279,9 +279,9 @@ TEST(a_call_belongs_to_the_thread_in_which_it_ends) {
   pd__hooks_prepare_call(&one);
   pd__operation_unlock(&one);
   pd__hooks_enter_call(&call, &one);
-  one.listing->thread++; /* it was another one's */
+  one.active->thread++; /* it was another one's */
   pd__hooks_exit_call(&call);
-  CHECK(one.listing->thread == pd__platform_thread());
+  CHECK(one.active->thread == pd__platform_thread());
 }
 
 static int called;

@@ -195,7 +195,7 @@ TEST(the_pins_of_an_operation_that_its_process_lacks_are_not_counted) {
   pd_module *module = add_opened();
   pin(&one, module);
   pin(&two, module);
-  one.listing->lost = true;
+  one.active->lost = true;
   release(&one);
   CHECK(module->pinned == 2);
   release(&two);
@@ -221,26 +221,26 @@ TEST(the_last_registration_gives_the_reference_back) {
 
 /* ---- The list of operations ---- */
 
-static size_t count_listings(void) {
+static size_t count_active_operations(void) {
   size_t count = 0;
-  for (const pd__listing *each = NULL; (each = pd__listing_next(each));) count++;
+  for (const pd__active_operation *each = NULL; (each = pd__active_operation_next(each));) count++;
   return count;
 }
 
 TEST(operations_are_listed_until_they_are_removed) {
   pd__operation many[4] = {{.locked = false}};
   for (size_t i = 0; i < 4; i++) {
-    pd__operation_push(&many[i]);
-    pd__operation_push(&many[i]);
-    CHECK(count_listings() == i + 1 && pd__listing_next(NULL) == many[i].listing);
-    CHECK(many[i].listing->thread == pd__platform_thread() && !many[i].listing->lost);
+    pd__operation_mark_active(&many[i]);
+    pd__operation_mark_active(&many[i]);
+    CHECK(count_active_operations() == i + 1 && pd__active_operation_next(NULL) == many[i].active);
+    CHECK(many[i].active->thread == pd__platform_thread() && !many[i].active->lost);
   }
   size_t order[] = {2, 0, 3, 1};
   for (size_t i = 0; i < 4; i++) {
-    pd__listing_remove(many[order[i]].listing);
-    CHECK(count_listings() == 3 - i);
-    for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
-      CHECK(each != many[order[i]].listing);
+    pd__active_operation_remove(many[order[i]].active);
+    CHECK(count_active_operations() == 3 - i);
+    for (const pd__active_operation *each = NULL; (each = pd__active_operation_next(each));) {
+      CHECK(each != many[order[i]].active);
     }
   }
   for (size_t i = 0; i < 4; i++) pd__arena_free(&many[i].arena);
@@ -248,16 +248,16 @@ TEST(operations_are_listed_until_they_are_removed) {
 
 TEST(a_child_lists_the_operations_of_its_thread) {
   pd__operation many[3] = {{.locked = false}};
-  for (size_t i = 0; i < 3; i++) pd__operation_push(&many[i]);
-  many[0].listing->thread++;
-  many[1].listing->thread++;
-  pd__listings_reset_in_child();
-  CHECK(count_listings() == 1 && pd__listing_next(NULL) == many[2].listing);
-  CHECK(many[0].listing->lost && many[1].listing->lost && !many[2].listing->lost);
+  for (size_t i = 0; i < 3; i++) pd__operation_mark_active(&many[i]);
+  many[0].active->thread++;
+  many[1].active->thread++;
+  pd__active_operations_reset_in_child();
+  CHECK(count_active_operations() == 1 && pd__active_operation_next(NULL) == many[2].active);
+  CHECK(many[0].active->lost && many[1].active->lost && !many[2].active->lost);
   CHECK(pd__operation_is_lost(&many[0]) && !pd__operation_is_lost(&many[2]));
-  pd__listing_remove(many[0].listing); /* which does nothing any more */
-  pd__listing_remove(many[1].listing);
-  CHECK(count_listings() == 1);
+  pd__active_operation_remove(many[0].active); /* which does nothing any more */
+  pd__active_operation_remove(many[1].active);
+  CHECK(count_active_operations() == 1);
   for (size_t i = 0; i < 3; i++) pd__arena_free(&many[i].arena);
 }
 

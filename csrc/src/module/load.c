@@ -177,7 +177,7 @@ static void end_loading(pd__loading **ended) {
   pd__operation_unlock(&operation);
   free_loading(load);
   if (closing) close_module(module, closing);
-  if (operation.deferred) pd__deferred_announce(&operation);
+  if (operation.deferred) pd__deferred_notify_handler(&operation);
 }
 
 /* Returns the load of a path; NULL if memory is out. */

@@ -21,11 +21,11 @@ static void store_usable_answer(pd__impl *impl, const char *why) {
 
 /* ---- Asking ---- */
 
-/* One for each call of `usable` that is running. In the arena of its operation, as a pd__listing
- * is. */
+/* One for each call of `usable` that is running. In the arena of its operation, as a
+ * pd__active_operation is. */
 typedef struct usable_query {
   struct usable_query *next, **at; /* in the list of all; *at points here */
-  const pd__listing *listing;
+  const pd__active_operation *active;
   pd__op *op;
   const pd_op_def *def;
   pd__impl *staged; /* NULL: a linked one, which may leave meanwhile */
@@ -80,11 +80,11 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   const char *(*usable)(void) = impl->def->choice.usable;
   usable_query *asked = pd__arena_alloc(&operation->arena, sizeof *asked);
   pd__hooks_prepare_call(operation);
-  if (!asked || !operation->listing) {
+  if (!asked || !operation->active) {
     store_usable_answer(impl, "memory is out");
     return;
   }
-  *asked = (usable_query){.listing = operation->listing,
+  *asked = (usable_query){.active = operation->active,
                           .op = op,
                           .def = impl->def,
                           .staged = impl->op ? NULL : impl,
@@ -101,7 +101,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
 
 bool pd__impl_await_answer(pd__impl *impl) {
   usable_query *each = usable_queries;
-  while (each && !(each->def == impl->def && pd__hook_is_called_here(each->listing))) {
+  while (each && !(each->def == impl->def && pd__hook_is_called_here(each->active))) {
     each = each->next;
   }
   if (each) each->awaited = impl->asking = true;
@@ -112,7 +112,7 @@ bool pd__impl_await_answer(pd__impl *impl) {
 static void drop_lost_calls(void) {
   for (usable_query *each = usable_queries, *next; each; each = next) {
     next = each->next;
-    if (each->listing->lost) unlist_usable_query(each);
+    if (each->active->lost) unlist_usable_query(each);
   }
 }
 

@@ -51,7 +51,7 @@ bool pd__flag_has_deferred_validator(const pd_flag *flag) {
   return at != NULL;
 }
 
-void pd__deferred_announce(pd__operation *operation) {
+void pd__deferred_notify_handler(pd__operation *operation) {
   pd__operation_lock(operation);
   pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
   pd__operation_unlock(operation);

@@ -32,6 +32,6 @@ void pd__deferred_clear_owners_in_child(void);
 bool pd__flag_has_deferred_validator(const pd_flag *flag);
 
 /* Calls the handler that announces work for pd_deferred_run. The caller must not hold the lock. */
-void pd__deferred_announce(pd__operation *operation);
+void pd__deferred_notify_handler(pd__operation *operation);
 
 #endif /* PD__DEFERRED_H */

@@ -115,7 +115,7 @@ void pd__hooks_remove_of_flag(const pd_flag *flag) {
 void pd__hook_retain(pd__operation *operation, pd__hook *hook, pd__hook_reference *reference) {
   *reference = (pd__hook_reference){hook, operation->retained_hooks};
   operation->retained_hooks = reference;
-  pd__operation_push(operation);
+  pd__operation_mark_active(operation);
   hook->calls++;
 }
 
@@ -126,13 +126,13 @@ void pd__hooks_release_retained(pd__operation *operation) {
     bool last = hook->calls > 0 && --hook->calls == 0;
     if (last && hook->removed) pd__set_pending_work(PD__WORK_RELEASES, true);
   }
-  if (operation->listing) operation->listing->retained_hooks = NULL;
+  if (operation->active) operation->active->retained_hooks = NULL;
 }
 
 void pd__hooks_reset_in_child(void) {
   for (pd__hook *hook = NULL; (hook = pd__hooks_next(hook));) hook->calls = 0;
   for (pd__hook *hook = removed; hook; hook = hook->next_removed) hook->calls = 0;
-  for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
+  for (const pd__active_operation *each = NULL; (each = pd__active_operation_next(each));) {
     for (const pd__hook_reference *held = each->retained_hooks; held; held = held->next)
       held->hook->calls++;
   }
@@ -216,16 +216,16 @@ void pd__hooks_release_removed(pd__operation *operation) {
 
 /* ---- Depth ---- */
 
-static bool is_own_call(const pd__listing *listing) {
-  return __atomic_load_n(&listing->calling, __ATOMIC_RELAXED) &&
-         __atomic_load_n(&listing->thread, __ATOMIC_RELAXED) == pd__platform_thread();
+static bool is_own_call(const pd__active_operation *active) {
+  return __atomic_load_n(&active->calling, __ATOMIC_RELAXED) &&
+         __atomic_load_n(&active->thread, __ATOMIC_RELAXED) == pd__platform_thread();
 }
 
 /* Stacks grow down. A call whose frame isn't above this one was left by longjmp, or is on the stack
  * of a suspended fiber: this thread isn't within it. */
-static unsigned count_calls_above(uintptr_t frame) {
+static unsigned prune_and_count_calls(uintptr_t frame) {
   unsigned count = 0;
-  for (pd__listing *each = NULL; (each = pd__listing_next(each));) {
+  for (pd__active_operation *each = NULL; (each = pd__active_operation_next(each));) {
     if (!is_own_call(each)) continue;
     bool above = each->frame > frame;
     if (!above) __atomic_store_n(&each->calling, false, __ATOMIC_RELAXED);
@@ -234,32 +234,32 @@ static unsigned count_calls_above(uintptr_t frame) {
   return count;
 }
 
-bool pd__hook_is_called_here(const pd__listing *listing) {
-  return is_own_call(listing) && listing->frame > (uintptr_t)__builtin_frame_address(0);
+bool pd__hook_is_called_here(const pd__active_operation *active) {
+  return is_own_call(active) && active->frame > (uintptr_t)__builtin_frame_address(0);
 }
 
 void pd__hooks_prepare_call(pd__operation *operation) {
   uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-  count_calls_above(frame);
-  pd__operation_push(operation);
-  if (operation->listing) operation->listing->frame = frame;
+  prune_and_count_calls(frame);
+  pd__operation_mark_active(operation);
+  if (operation->active) operation->active->frame = frame;
 }
 
 void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation) {
-  call->listing = operation->listing;
-  if (call->listing) __atomic_store_n(&call->listing->calling, true, __ATOMIC_RELAXED);
+  call->active = operation->active;
+  if (call->active) __atomic_store_n(&call->active->calling, true, __ATOMIC_RELAXED);
   pd__platform_pause_fork(&call->pause);
 }
 
 void pd__hooks_exit_call(const pd__hook_call *call) {
   pd__platform_resume_fork(&call->pause);
-  if (!call->listing) return;
-  __atomic_store_n(&call->listing->thread, pd__platform_thread(), __ATOMIC_RELAXED);
-  __atomic_store_n(&call->listing->calling, false, __ATOMIC_RELAXED);
+  if (!call->active) return;
+  __atomic_store_n(&call->active->thread, pd__platform_thread(), __ATOMIC_RELAXED);
+  __atomic_store_n(&call->active->calling, false, __ATOMIC_RELAXED);
 }
 
 pd_status pd__hooks_check_depth(pd_error *err) {
-  if (count_calls_above((uintptr_t)__builtin_frame_address(0)) < DEEPEST) return PD_OK;
+  if (prune_and_count_calls((uintptr_t)__builtin_frame_address(0)) < DEEPEST) return PD_OK;
   return pd__fail(err, PD_ERR_DEPTH,
                   "validators, watchers and the warning handler call the library %d deep, one "
                   "inside the other: most likely in a circle",

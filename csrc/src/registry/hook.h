@@ -64,7 +64,7 @@ void pd__hooks_release_removed(pd__operation *operation);
 pd_status pd__hooks_check_depth(pd_error *err);
 
 /* Returns whether this thread is in a hook that this operation calls, further up its stack. */
-bool pd__hook_is_called_here(const pd__listing *listing);
+bool pd__hook_is_called_here(const pd__active_operation *active);
 
 /* Before the first call of a hook by the operation: lists it. If memory runs out, the calls don't
  * count. */
@@ -72,7 +72,7 @@ void pd__hooks_prepare_call(pd__operation *operation);
 
 /* A call of a hook. */
 typedef struct pd__hook_call {
-  pd__listing *listing;
+  pd__active_operation *active;
   pd__fork_pause pause;
 } pd__hook_call;
 void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation);

@@ -7,7 +7,7 @@
 #include "scope.h"
 
 void pd__operations_reset_in_child(void) {
-  pd__listings_reset_in_child();
+  pd__active_operations_reset_in_child();
   pd__pins_reset_in_child();
   pd__hooks_reset_in_child();
   pd__deferred_clear_owners_in_child();
@@ -16,13 +16,13 @@ void pd__operations_reset_in_child(void) {
 }
 
 void pd__operation_abandon(pd__operation *operation) {
-  if (operation->listing || operation->retained_hooks || operation->pins || operation->notices) {
+  if (operation->active || operation->retained_hooks || operation->pins || operation->notices) {
     if (!operation->locked) pd__operation_lock(operation);
     pd__notices_abandon(operation);
     pd__hooks_release_retained(operation);
     pd__pins_release(operation);
   }
-  if (operation->listing) pd__listing_remove(operation->listing);
+  if (operation->active) pd__active_operation_remove(operation->active);
   if (operation->locked) pd__operation_unlock(operation);
   pd__close_queued_handles(operation);
   pd__arena_free(&operation->arena);
@@ -33,11 +33,11 @@ void pd__operation_abandon(pd__operation *operation) {
 static _Thread_local bool postpones; /* this thread runs no callbacks */
 
 /* The caller must not hold the lock. */
-static void finish_operation(pd__operation *operation) {
+static void deliver_callbacks(pd__operation *operation) {
   if (postpones) return; /* pd__operation_abandon leaves all to others */
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
-  if (operation->deferred) pd__deferred_announce(operation);
+  if (operation->deferred) pd__deferred_notify_handler(operation);
   if (operation->retained_hooks) {
     pd__operation_lock(operation);
     pd__hooks_release_retained(operation);
@@ -49,7 +49,7 @@ static void finish_operation(pd__operation *operation) {
 void pd__operation_end(pd__operation *operation) {
   if (operation->locked) pd__operation_unlock(operation);
   if (operation->arena.blocks || operation->deferred || pd__has_pending_work(PD__WORK_ANY))
-    finish_operation(operation);
+    deliver_callbacks(operation);
   pd__operation_clean_up(operation);
 }
 

@@ -14,7 +14,7 @@ typedef struct pd__notice pd__notice;                 /* notify.c */
 typedef struct pd__pin pd__pin;                       /* pin.c */
 typedef struct pd__hook_reference pd__hook_reference; /* hook.c */
 typedef struct pd__closing pd__closing;
-typedef struct pd__listing pd__listing;
+typedef struct pd__active_operation pd__active_operation;
 
 /* One call of the library. All memory that it allocates is in its arena, and everything that it
  * keeps in the process is listed here. So it can be ended in the same way on success, on an error,
@@ -26,8 +26,8 @@ struct pd__operation {
   pd__hook_reference *retained_hooks; /* hooks kept while they are called */
   pd__notice *notices;                /* watchers to notify once the lock is released */
   pd__notice **notices_end;
-  pd__closing *closing; /* handles to close without the lock */
-  pd__listing *listing; /* NULL: it is not listed */
+  pd__closing *closing;         /* handles to close without the lock */
+  pd__active_operation *active; /* NULL: it is not among them */
   bool locked;
   bool deferred; /* it has left work to pd_deferred_run */
 };
@@ -81,33 +81,33 @@ void pd__operations_reset_in_child(void);
   PD__OPERATION(name);                                                                             \
   pd__operation_lock(&(name))
 
-/* What the list of operations knows of one (operation_stack.c). It is in the operation's arena, not
- * on a stack: a callback that leaves by longjmp leaves it behind, and one on a fiber may continue
- * in another thread. */
-struct pd__listing {
+/* What the list of active operations knows of one (operation_stack.c). It is in the operation's
+ * arena, not on a stack: a callback that leaves by longjmp leaves it behind, and one on a fiber may
+ * continue in another thread. */
+struct pd__active_operation {
   pd__pin *pins;
   pd__hook_reference *retained_hooks;
-  uintptr_t thread;        /* that was the last to run it */
-  uintptr_t frame;         /* where it calls hooks: an address in its stack */
-  bool calling;            /* a hook */
-  bool lost;               /* it belongs to the parent of this process */
-  pd__listing *next, **at; /* *at points here */
+  uintptr_t thread;                 /* that was the last to run it */
+  uintptr_t frame;                  /* where it calls hooks: an address in its stack */
+  bool calling;                     /* a hook */
+  bool lost;                        /* it belongs to the parent of this process */
+  pd__active_operation *next, **at; /* *at points here */
 };
 
-/* Lists an operation that keeps something in the process until it ends, or renews what is listed.
- * If memory runs out, it isn't listed: a forked child doesn't know what it keeps. */
-void pd__operation_push(pd__operation *operation);
-void pd__listing_remove(pd__listing *listing);
+/* Lists an operation that keeps something in the process until it ends as active, or renews what is
+ * listed. If memory runs out, it isn't listed: a forked child doesn't know what it keeps. */
+void pd__operation_mark_active(pd__operation *operation);
+void pd__active_operation_remove(pd__active_operation *active);
 
 /* Iterates over the list; NULL gives the first. */
-pd__listing *pd__listing_next(const pd__listing *previous);
+pd__active_operation *pd__active_operation_next(const pd__active_operation *previous);
 
 /* In the child of a fork, removes the operations of other threads. */
-void pd__listings_reset_in_child(void);
+void pd__active_operations_reset_in_child(void);
 
 /* Returns whether what the operation keeps is that of the parent of this process. */
 static inline bool pd__operation_is_lost(const pd__operation *operation) {
-  return operation->listing && operation->listing->lost;
+  return operation->active && operation->active->lost;
 }
 
 /* ---- Pins (pin.c) ---- */

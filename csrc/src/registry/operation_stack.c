@@ -2,38 +2,38 @@
  * operations leave to others. */
 #include "registry.h"
 
-static pd__listing *listings;
+static pd__active_operation *active_operations;
 
-pd__listing *pd__listing_next(const pd__listing *previous) {
-  return previous ? previous->next : listings;
+pd__active_operation *pd__active_operation_next(const pd__active_operation *previous) {
+  return previous ? previous->next : active_operations;
 }
 
-void pd__operation_push(pd__operation *operation) {
-  pd__listing *listing = operation->listing;
-  if (!listing) {
-    listing = pd__arena_alloc(&operation->arena, sizeof *listing);
-    if (!listing) return;
-    *listing = (pd__listing){.next = listings, .at = &listings};
-    if (listings) listings->at = &listing->next;
-    listings = listing;
-    operation->listing = listing;
+void pd__operation_mark_active(pd__operation *operation) {
+  pd__active_operation *active = operation->active;
+  if (!active) {
+    active = pd__arena_alloc(&operation->arena, sizeof *active);
+    if (!active) return;
+    *active = (pd__active_operation){.next = active_operations, .at = &active_operations};
+    if (active_operations) active_operations->at = &active->next;
+    active_operations = active;
+    operation->active = active;
   }
-  listing->thread = pd__platform_thread();
-  listing->pins = operation->pins;
-  listing->retained_hooks = operation->retained_hooks;
+  active->thread = pd__platform_thread();
+  active->pins = operation->pins;
+  active->retained_hooks = operation->retained_hooks;
 }
 
-void pd__listing_remove(pd__listing *listing) {
-  *listing->at = listing->next;
-  if (listing->next) listing->next->at = listing->at;
+void pd__active_operation_remove(pd__active_operation *active) {
+  *active->at = active->next;
+  if (active->next) active->next->at = active->at;
 }
 
-void pd__listings_reset_in_child(void) {
+void pd__active_operations_reset_in_child(void) {
   uintptr_t here = pd__platform_thread();
-  for (pd__listing *each = listings, *next; each; each = next) {
+  for (pd__active_operation *each = active_operations, *next; each; each = next) {
     next = each->next;
     if (__atomic_load_n(&each->thread, __ATOMIC_RELAXED) == here) continue;
-    pd__listing_remove(each);
+    pd__active_operation_remove(each);
     each->next = NULL;
     each->at = &each->next;
     each->lost = true;

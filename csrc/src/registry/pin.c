@@ -32,7 +32,7 @@ static pd__pin *add_wanted_pin(pd__operation *operation, pd_module *module) {
   *pin = (pd__pin){module, module->generation, module->path, module->low, module->high, WANTED,
                    NULL,   operation->pins};
   operation->pins = pin;
-  pd__operation_push(operation);
+  pd__operation_mark_active(operation);
   return pin;
 }
 
@@ -91,7 +91,7 @@ void pd__pins_release(pd__operation *operation) {
     if (pin->state == HELD) queue_close(operation, pin->handle, NULL);
     if (!lost && is_pin_counted(pin)) unpin_module(operation, pin->module);
   }
-  if (operation->listing) operation->listing->pins = NULL;
+  if (operation->active) operation->active->pins = NULL;
 }
 
 void pd__close_queued_handles(pd__operation *operation) {
@@ -104,7 +104,7 @@ void pd__close_queued_handles(pd__operation *operation) {
 
 void pd__pins_reset_in_child(void) {
   for (pd_module *module = NULL; (module = pd__module_next(module));) module->pinned = 0;
-  for (const pd__listing *each = NULL; (each = pd__listing_next(each));) {
+  for (const pd__active_operation *each = NULL; (each = pd__active_operation_next(each));) {
     for (const pd__pin *pin = each->pins; pin; pin = pin->next)
       pin->module->pinned += is_pin_counted(pin);
   }
