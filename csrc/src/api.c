@@ -54,7 +54,9 @@ static const pd_table own_table = {
     PD_TABLE_MAP(PD__OWN_S, PD__OWN_R, PD__OWN_V)};
 
 extern void pd__api_start(void);
-PD__HIDDEN __attribute__((used)) void pd__api_start(void) { pd__copies_find_host(&own_table); }
+PD__HIDDEN __attribute__((used)) void pd__api_start(void) {
+  pd__copies_find_or_elect_host(&own_table);
+}
 PD__PLATFORM_AT_START(pd__api_start);
 
 /* ---- Forwarding ---- */
@@ -73,12 +75,12 @@ static const char *find_function_name(size_t offset) {
 
 /* The slow path: finds the host, or NULL if it lacks the function at the offset. */
 static __attribute__((noinline)) const pd_table *find_table_with_function(size_t offset) {
-  const pd_table *table = pd__copies_find_host(&own_table);
+  const pd_table *table = pd__copies_find_or_elect_host(&own_table);
   return table && pd__table_has_function(table, offset) ? table : NULL;
 }
 
 static pd_status fail_missing_function(size_t offset, pd_error *err) {
-  const pd_table *table = pd__copies_find_host(&own_table);
+  const pd_table *table = pd__copies_find_or_elect_host(&own_table);
   const char *name = find_function_name(offset);
   if (!table) {
     return pd__fail(err, PD_ERR_ABI,

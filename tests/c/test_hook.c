@@ -281,7 +281,7 @@ TEST(a_call_belongs_to_the_thread_in_which_it_ends) {
   pd__hooks_enter_call(&call, &one);
   one.active->thread++; /* it was another one's */
   pd__hooks_exit_call(&call);
-  CHECK(one.active->thread == pd__platform_thread());
+  CHECK(one.active->thread == pd__platform_thread_id());
 }
 
 static int called;

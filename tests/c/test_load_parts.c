@@ -118,7 +118,7 @@ TEST(what_another_load_has_accepted_meanwhile_stays_when_the_first_one_is_refuse
 }
 
 static void *join_shifting(void *record) {
-  pd__copies_find_host(NULL)->host.module_join(record);
+  pd__copies_find_or_elect_host(NULL)->host.module_join(record);
   return NULL;
 }
 
@@ -136,7 +136,7 @@ TEST(a_refused_module_is_tried_again_only_by_a_load) {
 }
 
 static void *rejoin_shifting(void *record) {
-  const pd_host *host = &pd__copies_find_host(NULL)->host;
+  const pd_host *host = &pd__copies_find_or_elect_host(NULL)->host;
   host->module_leave(record);
   host->module_join(record);
   return NULL;
@@ -217,7 +217,7 @@ TEST(a_withdrawn_module_that_registered_a_flag_joins_when_it_is_loaded_again) {
 TEST(every_module_that_was_loaded_before_joins) {
   begin();
   static const char *const names[] = {"alpha", "lasting", "shifting"};
-  const pd_host *host = &pd__copies_find_host(NULL)->host;
+  const pd_host *host = &pd__copies_find_or_elect_host(NULL)->host;
   for (int i = 0; i < 3; i++) {
     open_plugin(names[i]);
     host->module_leave(find_record(names[i]));

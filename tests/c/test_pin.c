@@ -233,7 +233,7 @@ TEST(operations_are_listed_until_they_are_removed) {
     pd__operation_mark_active(&many[i]);
     pd__operation_mark_active(&many[i]);
     CHECK(count_active_operations() == i + 1 && pd__active_operation_next(NULL) == many[i].active);
-    CHECK(many[i].active->thread == pd__platform_thread() && !many[i].active->lost);
+    CHECK(many[i].active->thread == pd__platform_thread_id() && !many[i].active->lost);
   }
   size_t order[] = {2, 0, 3, 1};
   for (size_t i = 0; i < 4; i++) {

@@ -100,7 +100,7 @@ static void become_host(void) {
                       (uintptr_t)own_table}; /* the stack's address is random on most systems */
   pd__platform_fill_random(seed, sizeof seed);
   pd__hash_seed(seed);
-  pd__platform_begin_hosting(&pd__copy_v1, reset_in_child);
+  pd__platform_pin_and_watch_forks(&pd__copy_v1, reset_in_child);
   pd__members_set_host(&own_table->host);
   pd__loads_init();
   pd__copy_v1.index = &pd__index;
@@ -123,7 +123,7 @@ static const pd_table *find_host(void) {
 }
 
 /* One thread at a time arrives. */
-const pd_table *pd__copies_find_host(const pd_table *own) {
+const pd_table *pd__copies_find_or_elect_host(const pd_table *own) {
   static uint32_t busy;
   const pd_table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   if (table) return table;

@@ -144,7 +144,7 @@ static void withdraw_permanent_module(pd_module *module) {
 void pd__loads_init(void) { pd__module_closed = withdraw_permanent_module; }
 
 static void close_module(pd_module *module, void *handle) {
-  pd__loader_close(handle);
+  pd__loader_close_library(handle);
   withdraw_permanent_module(module);
 }
 
@@ -216,7 +216,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
   if (closing) close_module(module, closing);
-  if (!module && handle) pd__loader_close(handle);
+  if (!module && handle) pd__loader_close_library(handle);
   if (!pd__loader_is_entered()) pd__deferred_run(load, report);
   report_load_errors(load, caller);
 }

@@ -132,7 +132,7 @@ void pd__loads_init(void);
 
 /* Returns the host's table, never freed; NULL if there is a host of another ABI. The first call
  * elects the host; `own` is the table of this copy. Any thread, without the lock. */
-const pd_table *pd__copies_find_host(const pd_table *own);
+const pd_table *pd__copies_find_or_elect_host(const pd_table *own);
 
 /* The same table once it is known, if it has every function; NULL otherwise. Read atomically. */
 extern const pd_table *pd__complete_table;

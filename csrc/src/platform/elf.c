@@ -112,10 +112,10 @@ static int visit_image(pd__image *image, size_t size, void *context) {
 void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
                                void *context) {
   walk run = {.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context};
-  pd__fork_pause pause;
-  pd__posix_begin_walk(&pause);
+  pd__fork_state fork_state;
+  pd__posix_begin_image_walk(&fork_state);
   pd__walk_images(visit_image, &run);
-  pd__posix_end_walk(&pause);
+  pd__posix_end_image_walk(&fork_state);
 }
 
 /* ---- Opening ---- */

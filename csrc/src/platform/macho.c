@@ -53,14 +53,14 @@ void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor
                                void *context) {
   Dl_info wanted = {.dli_fbase = NULL};
   if (inside && !dladdr(inside, &wanted)) return;
-  pd__fork_pause pause;
-  pd__posix_begin_walk(&pause);
+  pd__fork_state fork_state;
+  pd__posix_begin_image_walk(&fork_state);
   for (uint32_t i = _dyld_image_count(); i-- > 0;) {
     const void *at = _dyld_get_image_header(i);
     if (!at || (inside && at != wanted.dli_fbase)) continue;
     visit_image(at, _dyld_get_image_name(i), kind, visit, context);
   }
-  pd__posix_end_walk(&pause);
+  pd__posix_end_image_walk(&fork_state);
 }
 
 const char *pd__posix_find_library_fault(int fd, uint64_t size) {

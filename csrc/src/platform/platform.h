@@ -14,19 +14,19 @@
 void pd__platform_lock(void);
 void pd__platform_unlock(void);
 
-/* A fork that is paused. */
-typedef struct pd__fork_pause {
-  bool paused;     /* false: this thread isn't forking */
+/* A fork of this thread, whose lock may be released meanwhile. */
+typedef struct pd__fork_state {
+  bool released;   /* false: this thread isn't forking */
   bool in_child;   /* the registry has become that of the child */
   unsigned nested; /* forks of its handlers */
   int64_t process;
-} pd__fork_pause;
+} pd__fork_state;
 
 /* Enclose a call of the loader or of a callback. If a handler of fork needs it, fork releases the
  * lock meanwhile: the call may wait for threads that need the lock. The caller must not hold the
  * lock. */
-void pd__platform_pause_fork(pd__fork_pause *out);
-void pd__platform_resume_fork(const pd__fork_pause *paused);
+void pd__platform_release_fork_lock(pd__fork_state *out);
+void pd__platform_reacquire_fork_lock(const pd__fork_state *released);
 
 /* A loaded image: the program or a shared library. */
 typedef struct pd__platform_image {
@@ -116,14 +116,14 @@ int64_t pd__platform_time(void);
 
 /* Returns a number of this thread, which a later thread may have after it has ended, and the thread
  * that forked in the child. */
-uintptr_t pd__platform_thread(void);
+uintptr_t pd__platform_thread_id(void);
 
 /* Yields the processor to another thread. */
 void pd__platform_yield(void);
 
 /* Prepares the copy that owns this record to host the registry: its image is never unloaded, and a
  * forked child calls `in_child` while it still holds the lock, and then releases it. */
-void pd__platform_begin_hosting(const pd_copy_record *own, void (*in_child)(void));
+void pd__platform_pin_and_watch_forks(const pd_copy_record *own, void (*in_child)(void));
 
 /* Enclose a wait for other threads that may be walking images. Where constructors run under the
  * lock that a walk needs, these functions acquire and release that lock, to avoid a deadlock. */

@@ -62,9 +62,9 @@ int64_t pd__platform_time(void) { return read_clock(CLOCK_REALTIME); }
 /* dladdr returns the name by which the loader knows the image. dlopen recognizes that name without
  * looking at the file. The program itself needs no reference, so it doesn't matter if dlopen fails
  * for it. */
-void pd__platform_begin_hosting(const pd_copy_record *own, void (*child)(void)) {
+void pd__platform_pin_and_watch_forks(const pd_copy_record *own, void (*in_child)(void)) {
   Dl_info info;
-  pd__posix_watch_forks(child);
+  pd__posix_watch_forks(in_child);
   if (dladdr(own, &info) && info.dli_fname) {
     void *self = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
     if (self) dlclose(self);
@@ -74,15 +74,15 @@ void pd__platform_begin_hosting(const pd_copy_record *own, void (*child)(void)) 
 /* The loader compares names first, so it finds the image after chdir or if the file is gone. */
 void *pd__platform_retain_image(const char *path, uintptr_t low, uintptr_t high) {
   int before = errno;
-  pd__fork_pause pause;
-  pd__platform_pause_fork(&pause);
+  pd__fork_state fork_state;
+  pd__platform_release_fork_lock(&fork_state);
   void *handle = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
   uintptr_t inside = handle ? (uintptr_t)pd__posix_find_library_address(handle) : 0;
   if (handle && (inside < low || inside >= high)) { /* a different image of the same name */
     dlclose(handle);
     handle = NULL;
   }
-  pd__platform_resume_fork(&pause);
+  pd__platform_reacquire_fork_lock(&fork_state);
   errno = before;
   return handle;
 }
@@ -148,20 +148,20 @@ pd_status pd__platform_open_library(const char *path, void **handle, const void 
     close(fd);
   }
   if (why) return pd__fail_load(path, why, err);
-  pd__fork_pause pause;
-  pd__platform_pause_fork(&pause);
+  pd__fork_state fork_state;
+  pd__platform_release_fork_lock(&fork_state);
   *handle = open_library(path);
   *inside = *handle ? pd__posix_find_library_address(*handle) : NULL;
-  pd__platform_resume_fork(&pause);
+  pd__platform_reacquire_fork_lock(&fork_state);
   return *inside ? PD_OK : pd__fail_load(path, get_loader_message(path), err);
 }
 
 void pd__platform_close_library(void *handle) {
   int before = errno;
-  pd__fork_pause pause;
-  pd__platform_pause_fork(&pause);
+  pd__fork_state fork_state;
+  pd__platform_release_fork_lock(&fork_state);
   dlclose(handle);
-  pd__platform_resume_fork(&pause);
+  pd__platform_reacquire_fork_lock(&fork_state);
   errno = before;
 }
 

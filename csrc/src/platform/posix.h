@@ -16,8 +16,8 @@ const char *pd__posix_find_library_fault(int fd, uint64_t size);
 const void *pd__posix_find_library_address(void *handle);
 
 /* Enclose a walk over the images: fork waits until it is over. */
-void pd__posix_begin_walk(pd__fork_pause *pause);
-void pd__posix_end_walk(const pd__fork_pause *pause);
+void pd__posix_begin_image_walk(pd__fork_state *fork_state);
+void pd__posix_end_image_walk(const pd__fork_state *fork_state);
 
 /* From now on fork holds the lock, and a child calls `in_child` while it still does. */
 void pd__posix_watch_forks(void (*in_child)(void));

@@ -25,7 +25,7 @@ static pthread_rwlock_t walks = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_t forking;
 static unsigned entered; /* how often that thread has acquired the lock since */
 static bool holds_walks;
-static pd__fork_pause state; /* of this fork */
+static pd__fork_state state; /* of this fork */
 
 static void (*start_child)(void);
 
@@ -63,18 +63,18 @@ static void reset_in_forked_child(void) {
 
 /* A handler of the program may need the registry before restart_in_child has made it that of the
  * child. */
-static void detect_forked_child(void) {
+static void reset_if_forked_child(void) {
   if (getpid() != state.process) reset_in_forked_child();
 }
 
 static void lock_before_fork(void) {
   if (is_forking()) { /* a handler forks */
-    detect_forked_child();
+    reset_if_forked_child();
     state.nested++;
     return;
   }
   acquire_lock_for_fork();
-  state = (pd__fork_pause){.process = getpid()};
+  state = (pd__fork_state){.process = getpid()};
 }
 
 /* Returns whether the fork that ends is that of a handler. */
@@ -100,19 +100,19 @@ void pd__posix_watch_forks(void (*child)(void)) {
   pthread_atfork(lock_before_fork, unlock_after_fork, restart_in_child);
 }
 
-void pd__platform_pause_fork(pd__fork_pause *out) {
-  *out = (pd__fork_pause){.paused = false};
+void pd__platform_release_fork_lock(pd__fork_state *out) {
+  *out = (pd__fork_state){.released = false};
   if (!is_forking()) return;
-  detect_forked_child();
+  reset_if_forked_child();
   *out = state;
-  out->paused = true;
+  out->released = true;
   release_lock_of_fork();
 }
 
-void pd__platform_resume_fork(const pd__fork_pause *paused) {
-  if (!paused->paused) return;
+void pd__platform_reacquire_fork_lock(const pd__fork_state *released) {
+  if (!released->released) return;
   acquire_lock_for_fork();
-  state = *paused;
+  state = *released;
   state.process = getpid();
 }
 
@@ -121,7 +121,7 @@ void pd__platform_resume_fork(const pd__fork_pause *paused) {
 /* Not inlined, so that pd__platform_lock needs no stack. */
 static __attribute__((noinline)) void acquire_lock_during_fork(void) {
   if (is_forking()) {
-    detect_forked_child();
+    reset_if_forked_child();
     entered++;
   } else {
     pthread_mutex_lock(&lock);
@@ -145,16 +145,16 @@ void pd__platform_unlock(void) {
   }
 }
 
-uintptr_t pd__platform_thread(void) { return (uintptr_t)pthread_self(); }
+uintptr_t pd__platform_thread_id(void) { return (uintptr_t)pthread_self(); }
 
-void pd__posix_begin_walk(pd__fork_pause *pause) {
-  pd__platform_pause_fork(pause);
+void pd__posix_begin_image_walk(pd__fork_state *fork_state) {
+  pd__platform_release_fork_lock(fork_state);
   pthread_rwlock_rdlock(&walks);
 }
 
-void pd__posix_end_walk(const pd__fork_pause *pause) {
+void pd__posix_end_image_walk(const pd__fork_state *fork_state) {
   pthread_rwlock_unlock(&walks);
-  pd__platform_resume_fork(pause);
+  pd__platform_reacquire_fork_lock(fork_state);
 }
 
 #endif /* _WIN32 */

@@ -44,10 +44,12 @@ void pd__platform_unlock(void) {
   if (!is_ending || !is_ending()) ReleaseSRWLockExclusive(&lock);
 }
 
-void pd__platform_pause_fork(pd__fork_pause *out) { *out = (pd__fork_pause){.paused = false}; }
-void pd__platform_resume_fork(const pd__fork_pause *paused) { (void)paused; }
+void pd__platform_release_fork_lock(pd__fork_state *out) {
+  *out = (pd__fork_state){.released = false};
+}
+void pd__platform_reacquire_fork_lock(const pd__fork_state *released) { (void)released; }
 
-uintptr_t pd__platform_thread(void) { return GetCurrentThreadId(); }
+uintptr_t pd__platform_thread_id(void) { return GetCurrentThreadId(); }
 
 void pd__platform_yield(void) { Sleep(0); }
 
@@ -61,7 +63,7 @@ int64_t pd__platform_time(void) {
 }
 
 /* Windows has no fork, so `in_child` is never called. */
-void pd__platform_begin_hosting(const pd_copy_record *own, void (*in_child)(void)) {
+void pd__platform_pin_and_watch_forks(const pd_copy_record *own, void (*in_child)(void)) {
   (void)in_child;
   HMODULE image;
   DWORD how = GET_MODULE_HANDLE_EX_FLAG_PIN | GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS;

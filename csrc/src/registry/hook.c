@@ -218,7 +218,7 @@ void pd__hooks_release_removed(pd__operation *operation) {
 
 static bool is_own_call(const pd__active_operation *active) {
   return __atomic_load_n(&active->calling, __ATOMIC_RELAXED) &&
-         __atomic_load_n(&active->thread, __ATOMIC_RELAXED) == pd__platform_thread();
+         __atomic_load_n(&active->thread, __ATOMIC_RELAXED) == pd__platform_thread_id();
 }
 
 /* Stacks grow down. A call whose frame isn't above this one was left by longjmp, or is on the stack
@@ -248,13 +248,13 @@ void pd__hooks_prepare_call(pd__operation *operation) {
 void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation) {
   call->active = operation->active;
   if (call->active) __atomic_store_n(&call->active->calling, true, __ATOMIC_RELAXED);
-  pd__platform_pause_fork(&call->pause);
+  pd__platform_release_fork_lock(&call->fork_state);
 }
 
 void pd__hooks_exit_call(const pd__hook_call *call) {
-  pd__platform_resume_fork(&call->pause);
+  pd__platform_reacquire_fork_lock(&call->fork_state);
   if (!call->active) return;
-  __atomic_store_n(&call->active->thread, pd__platform_thread(), __ATOMIC_RELAXED);
+  __atomic_store_n(&call->active->thread, pd__platform_thread_id(), __ATOMIC_RELAXED);
   __atomic_store_n(&call->active->calling, false, __ATOMIC_RELAXED);
 }
 

@@ -73,7 +73,7 @@ void pd__hooks_prepare_call(pd__operation *operation);
 /* A call of a hook. */
 typedef struct pd__hook_call {
   pd__active_operation *active;
-  pd__fork_pause pause;
+  pd__fork_state fork_state;
 } pd__hook_call;
 void pd__hooks_enter_call(pd__hook_call *call, const pd__operation *operation);
 void pd__hooks_exit_call(const pd__hook_call *call);

@@ -196,6 +196,6 @@ pd_module *pd__module_add_registration(uintptr_t address) {
     reference = NULL;
   }
   pd__platform_unlock();
-  if (reference) pd__loader_close(reference);
+  if (reference) pd__loader_close_library(reference);
   return module;
 }

@@ -17,7 +17,7 @@ pd__loader_state pd__loader_enter(const void *defer_to) {
 
 void pd__loader_exit(pd__loader_state *before) { now = *before; }
 
-void pd__loader_close(void *handle) {
+void pd__loader_close_library(void *handle) {
   PD__IN_LOADER(pd__loader_defers_to());
   pd__platform_close_library(handle);
 }

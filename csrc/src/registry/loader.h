@@ -35,6 +35,6 @@ void pd__loader_exit(pd__loader_state *before);
       pd__loader_enter(defer_to)
 
 /* Closes a handle; destructors may run. */
-void pd__loader_close(void *handle);
+void pd__loader_close_library(void *handle);
 
 #endif /* PD__LOADER_H */

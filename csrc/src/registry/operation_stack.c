@@ -18,7 +18,7 @@ void pd__operation_mark_active(pd__operation *operation) {
     active_operations = active;
     operation->active = active;
   }
-  active->thread = pd__platform_thread();
+  active->thread = pd__platform_thread_id();
   active->pins = operation->pins;
   active->retained_hooks = operation->retained_hooks;
 }
@@ -29,7 +29,7 @@ void pd__active_operation_remove(pd__active_operation *active) {
 }
 
 void pd__active_operations_reset_in_child(void) {
-  uintptr_t here = pd__platform_thread();
+  uintptr_t here = pd__platform_thread_id();
   for (pd__active_operation *each = active_operations, *next; each; each = next) {
     next = each->next;
     if (__atomic_load_n(&each->thread, __ATOMIC_RELAXED) == here) continue;

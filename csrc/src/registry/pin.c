@@ -97,7 +97,7 @@ void pd__pins_release(pd__operation *operation) {
 void pd__close_queued_handles(pd__operation *operation) {
   for (; operation->closing; operation->closing = operation->closing->next) {
     pd_module *module = operation->closing->module;
-    pd__loader_close(operation->closing->handle);
+    pd__loader_close_library(operation->closing->handle);
     if (module) pd__module_closed(module);
   }
 }
@@ -173,7 +173,7 @@ bool pd__module_make_permanent(pd__operation *operation, pd_module *module) {
   if (reference && mark_permanent(module, generation, held)) return true;
   if (!reference) return false;
   pd__operation_unlock(operation);
-  pd__loader_close(reference);
+  pd__loader_close_library(reference);
   pd__operation_lock(operation);
   return false;
 }
