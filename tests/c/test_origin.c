@@ -12,7 +12,7 @@ static const char *place_of(pd_origin origin) {
 }
 
 static const char *written(pd_origin origin) {
-  static char out[PD__QUOTE_SIZE];
+  static char out[PD__ESCAPED_SIZE];
   return pd__origin_write(&origin, out);
 }
 
@@ -79,7 +79,7 @@ TEST(an_origin_alone_has_a_place_or_the_name_of_its_source) {
 
 TEST(a_long_place_alone_is_shown_by_its_end) {
   char path[400], expected[400];
-  size_t most = PD__QUOTE_SIZE - 15 - 1;
+  size_t most = PD__ESCAPED_SIZE - 15 - 1;
   for (size_t length = most - 5; length < most + 10; length++) {
     for (size_t i = 0; i < length; i++) path[i] = (char)('a' + i % 26);
     path[length] = '\0';

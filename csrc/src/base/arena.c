@@ -20,7 +20,7 @@ void pd__wipe_memory(void *memory, size_t size) {
 }
 
 /* Returns the newest block, or a new one if it lacks room. NULL if memory is out. */
-static pd__block *reserve_block(pd__arena *arena, size_t least) {
+static pd__block *get_block_with_room(pd__arena *arena, size_t least) {
   pd__block *newest = arena->blocks;
   if (newest && least <= newest->left) return newest;
   size_t size = newest ? 2 * newest->size : SMALLEST_BLOCK;
@@ -38,7 +38,7 @@ static pd__block *reserve_block(pd__arena *arena, size_t least) {
 
 static void *alloc_unzeroed(pd__arena *arena, size_t size) {
   size = (size + 7) & ~(size_t)7;
-  pd__block *block = reserve_block(arena, size);
+  pd__block *block = get_block_with_room(arena, size);
   if (!block) return NULL;
   void *taken = (char *)(block + 1) + block->used;
   block->used += size;
@@ -52,7 +52,7 @@ void *pd__arena_alloc(pd__arena *arena, size_t size) {
 }
 
 char *pd__arena_copy_text(pd__arena *arena, const char *text, size_t length) {
-  pd__block *block = reserve_block(arena, length + 1);
+  pd__block *block = get_block_with_room(arena, length + 1);
   if (!block) return NULL;
   block->left -= length + 1;
   char *copy = memcpy((char *)(block + 1) + block->used + block->left, text, length);

@@ -24,7 +24,7 @@ struct pd_error_list {
  * character. */
 static size_t printable_length(const char *text) {
   uint32_t code;
-  size_t length = pd__utf8_length(text, &code);
+  size_t length = pd__utf8_decode(text, &code);
   return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
 }
 
@@ -100,10 +100,10 @@ bool pd__append_item(char *buffer, size_t size, const char *item) {
   return fits;
 }
 
-const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length) {
+const char *pd__escape_part(char out[PD__ESCAPED_SIZE], const char *text, size_t length) {
   const char *at = text, *end = text + length;
   size_t used = 0;
-  while (at < end && used < PD__QUOTE_SIZE - 8) {
+  while (at < end && used < PD__ESCAPED_SIZE - 8) {
     size_t bytes = printable_length(at);
     if (bytes == 0) {
       used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
@@ -117,16 +117,16 @@ const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t le
   return out;
 }
 
-const char *pd__quote_text(char out[PD__QUOTE_SIZE], const char *text) {
-  return pd__quote_part(out, text, strlen(text));
+const char *pd__escape_text(char out[PD__ESCAPED_SIZE], const char *text) {
+  return pd__escape_part(out, text, strlen(text));
 }
 
 pd_status pd__fail_load(const char *path, const char *why, pd_error *err) {
-  char shown[PD__QUOTE_SIZE], reason[PD__QUOTE_SIZE * 4];
+  char shown[PD__ESCAPED_SIZE], reason[PD__ESCAPED_SIZE * 4];
   snprintf(reason, sizeof reason, "%s", why);
   for (char *at = reason; (at = strchr(at, '\n'));) *at = ' ';
   bool fits = strlen(path) < 512 && !strpbrk(path, "\n\r\t");
-  if (!fits) path = pd__quote_text(shown, path);
+  if (!fits) path = pd__escape_text(shown, path);
   return pd__fail(err, PD_ERR_LOAD, "%s%s%s", path, *path ? ": " : "", reason);
 }
 

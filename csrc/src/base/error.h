@@ -4,8 +4,8 @@
 
 #include "work.h"
 
-/* Size of the buffer for user text quoted by pd__quote_text. */
-#define PD__QUOTE_SIZE 96
+/* Size of the buffer for user text escaped by pd__escape_text. */
+#define PD__ESCAPED_SIZE 96
 
 /* On Windows, gcc reads "printf" as Microsoft's dialect. */
 #if defined(__MINGW32__) && !defined(__clang__)
@@ -22,10 +22,10 @@ pd_status pd__fail_memory(pd_error *err);
 
 /* Writes `text` to `out` for use in a message: on one line, unprintable bytes escaped, long text
  * cut between characters and followed by "...". Returns `out`. */
-const char *pd__quote_text(char out[PD__QUOTE_SIZE], const char *text);
+const char *pd__escape_text(char out[PD__ESCAPED_SIZE], const char *text);
 
-/* Like pd__quote_text, for the first `length` bytes. They must end with a whole character. */
-const char *pd__quote_part(char out[PD__QUOTE_SIZE], const char *text, size_t length);
+/* Like pd__escape_text, for the first `length` bytes. They must end with a whole character. */
+const char *pd__escape_part(char out[PD__ESCAPED_SIZE], const char *text, size_t length);
 
 /* Appends to the string in `buffer`, of `size` bytes with the NUL. Text that doesn't fit is cut
  * between characters and followed by "...". */

@@ -26,7 +26,7 @@ static inline uint64_t read_word(const char *at) {
 }
 
 /* Reads one to seven bytes without a loop. Bytes may be read twice; none is skipped. */
-static inline uint64_t read_rest(const char *at, size_t length) {
+static inline uint64_t read_partial_word(const char *at, size_t length) {
   uint32_t low, high;
   if (length >= sizeof low) {
     memcpy(&low, at, sizeof low);
@@ -53,7 +53,7 @@ uint32_t pd__hash_text(const char *text, size_t length) {
   uint64_t sum = multiply_word(keys, length);
   const uint64_t *key = keys + 2;
   if (length < 8)
-    return finish_hash(sum + multiply_word(key, length ? read_rest(text, length) : 0));
+    return finish_hash(sum + multiply_word(key, length ? read_partial_word(text, length) : 0));
   const char *last = text + length - 8; /* may overlap the previous word */
   for (; text < last; text += 8) {
     sum += multiply_word(key, read_word(text));

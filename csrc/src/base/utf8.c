@@ -1,6 +1,6 @@
 #include "utf8.h"
 
-size_t pd__utf8_length(const char *text, uint32_t *code) {
+size_t pd__utf8_decode(const char *text, uint32_t *code) {
   static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
   const unsigned char *at = (const unsigned char *)text;
   size_t length = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : at[0] >= 0x80 ? 2 : 1;

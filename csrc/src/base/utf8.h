@@ -8,6 +8,6 @@
 /* Returns the length of the character at `text` and sets *code to its code point. Returns 0, with
  * *code set to the byte, if the byte begins no valid character; overlong forms and surrogates are
  * invalid. */
-size_t pd__utf8_length(const char *text, uint32_t *code);
+size_t pd__utf8_decode(const char *text, uint32_t *code);
 
 #endif /* PD__UTF8_H */

@@ -36,16 +36,16 @@ static void append_difference(char found[DIFFERENCES_SIZE], const char *what, co
                     theirs);
 }
 
-static const char *quoted_or_none(const char *text, char out[PD__QUOTE_SIZE + 2]) {
-  char quoted[PD__QUOTE_SIZE];
+static const char *quoted_or_none(const char *text, char out[PD__ESCAPED_SIZE + 2]) {
+  char escaped[PD__ESCAPED_SIZE];
   if (!text || !*text) return "none";
-  snprintf(out, PD__QUOTE_SIZE + 2, "'%s'", pd__quote_text(quoted, text));
+  snprintf(out, PD__ESCAPED_SIZE + 2, "'%s'", pd__escape_text(escaped, text));
   return out;
 }
 
 static void compare_texts(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
                           const char *theirs) {
-  char own[PD__QUOTE_SIZE + 2], other[PD__QUOTE_SIZE + 2];
+  char own[PD__ESCAPED_SIZE + 2], other[PD__ESCAPED_SIZE + 2];
   if (is_equal_text(mine, theirs)) return;
   append_difference(found, what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
 }
@@ -130,36 +130,36 @@ static const pd__cell *find_holder(const pd__definition_batch *batch, const pd_f
 
 pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node) {
   const pd__cell *cell = batch->cell, *holder = find_holder(batch, node);
-  char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__QUOTE_SIZE + 32] = "";
-  char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE], found[DIFFERENCES_SIZE] = "";
+  char mine[PLACE_SIZE], theirs[PLACE_SIZE], as[PD__ESCAPED_SIZE + 32] = "";
+  char escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE], found[DIFFERENCES_SIZE] = "";
   write_cell_location(cell, mine);
   write_cell_location(holder, theirs);
   if (pd__cell_flag(cell) != node) {
-    snprintf(as, sizeof as, "as an alias of '%s', ", pd__quote_text(quoted, cell->def->name));
+    snprintf(as, sizeof as, "as an alias of '%s', ", pd__escape_text(escaped, cell->def->name));
   }
-  pd__quote_text(quoted, pd__flag_name(node));
+  pd__escape_text(escaped, pd__flag_name(node));
   if (holder == cell) {
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is named twice in one definition: %s%s",
-                    quoted, as, mine);
+                    escaped, as, mine);
   }
   if (pd__cell_flag(holder) == node) {
     if (!*as && is_same_type_and_file(cell->def, holder->def))
       compare_definitions(cell->def, holder->def, found);
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
-                    quoted, theirs, as, mine, found);
+                    escaped, theirs, as, mine, found);
   }
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
-                  "'%s' is already an alias of '%s', %s; refused: %s%s", quoted,
-                  pd__quote_text(other, holder->def->name), theirs, as, mine);
+                  "'%s' is already an alias of '%s', %s; refused: %s%s", escaped,
+                  pd__escape_text(other, holder->def->name), theirs, as, mine);
 }
 
 pd_status pd__flag_check_can_unregister(const pd_flag *flag, pd_error *err) {
-  char place[PLACE_SIZE], quoted[PD__QUOTE_SIZE];
+  char place[PLACE_SIZE], escaped[PD__ESCAPED_SIZE];
   const pd__cell *cell = pd__flag_cells(flag);
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
-                  pd__quote_text(quoted, pd__flag_name(flag)), write_cell_location(cell, place));
+                  pd__escape_text(escaped, pd__flag_name(flag)), write_cell_location(cell, place));
 }
 
 /* ---- Negation ---- */
@@ -177,13 +177,13 @@ static const pd__cell *find_name_holder(const pd__definition_batch *batch, const
  * what remains after the first `skip` bytes. */
 static pd_status check_no_negation_pair(pd__definition_batch *batch, const char *name,
                                         size_t length, size_t prefix, const pd__cell *holder) {
-  char mine[PLACE_SIZE], theirs[PLACE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
+  char mine[PLACE_SIZE], theirs[PLACE_SIZE], escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
                   "--%s would be the flag '%s' and turn the flag '%s' off; already defined: %s; "
                   "refused: %s",
-                  pd__quote_part(quoted, name, length), quoted,
-                  pd__quote_part(other, name + prefix, length - prefix),
+                  pd__escape_part(escaped, name, length), escaped,
+                  pd__escape_part(other, name + prefix, length - prefix),
                   write_cell_location(holder, theirs), write_cell_location(batch->cell, mine));
 }
 

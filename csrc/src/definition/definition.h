@@ -21,7 +21,7 @@ pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *er
 pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err);
 
 /* Writes the default as messages show it, "'text'" or "<redacted>". Returns `out`. */
-#define PD__DEFAULT_SIZE (PD__QUOTE_SIZE + 2)
+#define PD__DEFAULT_SIZE (PD__ESCAPED_SIZE + 2)
 const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]);
 
 /* ---- One against the others (check.c, conflict.c) ---- */

@@ -4,11 +4,11 @@
 #include <string.h>
 
 pd_status pd__namespace_check(const char *name_space, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   if (pd__name_is_valid(name_space, strlen(name_space))) return PD_OK;
   return pd__fail(err, PD_ERR_NAME,
                   "namespace '%s': expected a letter or _, then letters, digits, _ . -",
-                  pd__quote_text(quoted, name_space));
+                  pd__escape_text(escaped, name_space));
 }
 
 /* Turns "old|older" into "beta.old|beta.older"; NULL if memory is out. */

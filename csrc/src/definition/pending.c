@@ -18,10 +18,10 @@ pd__waiting_reporter *pd__report_waiting;
 pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
                                  offsetof(pd__pending, next), offsetof(pd__pending, origin.place)};
-  char quoted[PD__QUOTE_SIZE], name[PD_NAME_MAX + 1];
+  char escaped[PD__ESCAPED_SIZE], name[PD_NAME_MAX + 1];
   if (!pd__name_is_valid(given->name, given->length)) {
     return pd__fail(err, PD_ERR_NAME, "'%s' can't be the name of a flag",
-                    pd__quote_part(quoted, given->name, given->length));
+                    pd__escape_part(escaped, given->name, given->length));
   }
   snprintf(name, sizeof name, "%.*s", (int)given->length, given->name);
   pd__pending whole = *given;
@@ -251,19 +251,20 @@ static void apply_pending_value(pd__operation *operation, pd_flag *flag, const p
   const pd_flag_def *def = pd__flag_def(flag);
   pd_flag *node = given->negated ? flag : given->node;
   const char *text = given->text;
-  char expected[256], quoted[PD__QUOTE_SIZE];
+  char expected[256], escaped[PD__ESCAPED_SIZE];
   if (!text && def->type == PD_TYPE_bool) text = given->negated ? "false" : "true";
   if (text) {
     assign_to_new_flag(operation, node, text, given, report);
     return;
   }
   pd__value_write_expected(def, expected, sizeof expected);
-  pd__report_fail(
-      report, PD_ERR_ARGV,
-      "--%s: the value is missing, expected %s; before the flag is defined, only "
-      "--%s=%s is understood",
-      def->name, expected, def->name,
-      given->next && !pd__flag_is_sensitive(flag) ? pd__quote_text(quoted, given->next) : "VALUE");
+  pd__report_fail(report, PD_ERR_ARGV,
+                  "--%s: the value is missing, expected %s; before the flag is defined, only "
+                  "--%s=%s is understood",
+                  def->name, expected, def->name,
+                  given->next && !pd__flag_is_sensitive(flag)
+                      ? pd__escape_text(escaped, given->next)
+                      : "VALUE");
 }
 
 /* A value of the fleet that doesn't suit is no error. A fleet publishes its values, so it gives no

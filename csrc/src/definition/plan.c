@@ -32,14 +32,14 @@ bool pd__stage_defines(const pd_flag *node) {
 static void report_missing_value(pd__stage *stage, const pd__draft *draft,
                                  const pd__pending *given) {
   const pd_flag_def *def = draft->cell.def;
-  char expected[256], quoted[PD__QUOTE_SIZE];
+  char expected[256], quoted[PD__ESCAPED_SIZE];
   pd__value_write_expected(def, expected, sizeof expected);
   pd__report_fail(&stage->plan->rejected, PD_ERR_ARGV,
                   "--%s: the value is missing, expected %s; before the flag is defined, only "
                   "--%s=%s is understood",
                   def->name, expected, def->name,
                   given->next && !pd__flag_is_sensitive(draft->flag)
-                      ? pd__quote_text(quoted, given->next)
+                      ? pd__escape_text(quoted, given->next)
                       : "VALUE");
 }
 

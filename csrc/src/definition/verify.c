@@ -14,7 +14,7 @@
 PD__PRINTF(4, 5)
 static pd_status fail_definition(const pd_flag_def *def, pd_error *err, pd_status status,
                                  const char *format, ...) {
-  char quoted[PD__QUOTE_SIZE], subject[320 + PD__QUOTE_SIZE + 32] = "", why[512];
+  char escaped[PD__ESCAPED_SIZE], subject[320 + PD__ESCAPED_SIZE + 32] = "", why[512];
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(why, sizeof why, format, arguments);
@@ -23,7 +23,7 @@ static pd_status fail_definition(const pd_flag_def *def, pd_error *err, pd_statu
   if (def->file && def->line) pd__append_format(subject, sizeof subject, ":%u", def->line);
   pd__append_format(subject, sizeof subject, def->file ? ": definition" : "definition");
   if (def->name) {
-    pd__append_format(subject, sizeof subject, " of '%s'", pd__quote_text(quoted, def->name));
+    pd__append_format(subject, sizeof subject, " of '%s'", pd__escape_text(escaped, def->name));
   }
   return pd__fail(err, status, "%s: %s", subject, why);
 }
@@ -47,17 +47,17 @@ static bool is_allowed_name(const char *name, size_t length) {
 }
 
 static pd_status check_definition_name(const pd__naming *of, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE], alias[PD__QUOTE_SIZE + 16] = "";
+  char escaped[PD__ESCAPED_SIZE], alias[PD__ESCAPED_SIZE + 16] = "";
   if (is_allowed_name(of->name, of->length)) return PD_OK;
   const char *meaning = find_reserved_meaning(of->name, of->length);
-  pd__quote_part(quoted, of->name, of->length);
+  pd__escape_part(escaped, of->name, of->length);
   if (of->kind != PD__NAME_OWN) {
     const char *what = of->kind == PD__NAME_ALIAS ? "alias" : "old name";
-    snprintf(alias, sizeof alias, "%s '%s': ", what, quoted);
+    snprintf(alias, sizeof alias, "%s '%s': ", what, escaped);
   }
   if (meaning) {
     return fail_definition(of->def, err, PD_ERR_CONFLICT, "%s--%s %s, expected another name", alias,
-                           quoted, meaning);
+                           escaped, meaning);
   }
   if (of->length > PD_NAME_MAX) {
     return fail_definition(of->def, err, PD_ERR_NAME,
@@ -86,12 +86,12 @@ static const char *suggest_separator(const pd_flag_def *def) {
 
 static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
   for (const char *cursor = pd__list_begin(def->choices); cursor;) {
-    char quoted[PD__QUOTE_SIZE];
+    char escaped[PD__ESCAPED_SIZE];
     const char *choice = cursor;
     size_t length = pd__list_next(&cursor);
     if (pd__choice_is_valid(def, choice, length)) continue;
     return fail_definition(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s%s",
-                           pd__quote_part(quoted, choice, length),
+                           pd__escape_part(escaped, choice, length),
                            pd_type_name(def->list ? def->list : def->type), suggest_separator(def));
   }
   return PD_OK;
@@ -115,10 +115,10 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
 }
 
 const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]) {
-  char number[PD__NUMBER_SIZE], quoted[PD__QUOTE_SIZE];
+  char number[PD__NUMBER_SIZE], escaped[PD__ESCAPED_SIZE];
   const char *text = pd__value_text(def->type, def->default_value, number);
   const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
-  const char *shown = def->sensitive ? PD__REDACTED : pd__quote_text(quoted, text);
+  const char *shown = def->sensitive ? PD__REDACTED : pd__escape_text(escaped, text);
   snprintf(out, PD__DEFAULT_SIZE, "%s%s%s", quotes, shown, quotes);
   return out;
 }
@@ -157,7 +157,7 @@ static pd_status check_access_functions(const pd_flag_def *def, pd_error *err) {
 }
 
 static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   const pd__type *type = pd__type_of(def->type);
   if (def->list && !pd__type_is_known(def->list)) {
     return fail_definition(def, err, PD_ERR_TYPE,
@@ -167,14 +167,14 @@ static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
     return fail_definition(def, err, PD_ERR_TYPE, "a list has the type string, not %s", type->name);
   }
   if (!def->unit) return PD_OK;
-  pd__quote_text(quoted, def->unit);
+  pd__escape_text(escaped, def->unit);
   if (!pd__unit_hint(def->unit)) {
     return fail_definition(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds",
-                           quoted);
+                           escaped);
   }
   if (pd__type_has_range(type)) return PD_OK;
   return fail_definition(def, err, PD_ERR_TYPE, "unit '%s': expected the type of a number, not %s",
-                         quoted, type->name);
+                         escaped, type->name);
 }
 
 /* Checks the marks that say how the flag may be used. */

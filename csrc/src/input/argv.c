@@ -81,7 +81,7 @@ static bool can_be_secret(const parse *run) {
 }
 
 static void refuse_argument(parse *run) {
-  char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
+  char escaped[PD__ESCAPED_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *text = run->argv[run->at];
   size_t shown = can_be_value(text) ? strlen(text) : pd__token_shown_length(text);
   suggest_fix(run, suggestion);
@@ -89,13 +89,13 @@ static void refuse_argument(parse *run) {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);
   } else {
     pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
-                    pd__quote_part(quoted, text, shown), suggestion);
+                    pd__escape_part(escaped, text, shown), suggestion);
   }
 }
 
 /* A bool never takes the next token: --cache false leaves an argument, and the bool true. */
 static void warn_of_ignored_value(parse *run) {
-  char suggestion[PD__SUGGESTION_SIZE], quoted[PD__QUOTE_SIZE];
+  char suggestion[PD__SUGGESTION_SIZE], escaped[PD__ESCAPED_SIZE];
   bool command = run->arguments < run->options->commands;
   if (run->options->look || run->options->no_arguments || command) return;
   if (run->last && pd__flag_def(run->last)->list) return; /* 1 and 2 of --sizes 0 1 2 */
@@ -104,7 +104,7 @@ static void warn_of_ignored_value(parse *run) {
   if (*suggestion) {
     pd__fail(pd__warning_add(PD_WARNING_ARGUMENT), PD_OK,
              "--%s: the argument %s is not its value%s", pd__flag_def(run->last)->name,
-             pd__quote_text(quoted, run->argv[run->at]), suggestion);
+             pd__escape_text(escaped, run->argv[run->at]), suggestion);
   }
   run->at--;
 }

@@ -88,7 +88,7 @@ static const char *get_variable_by(const pd__variable_rules *rules, const char *
 static pd_status find_either_spelling(const pd__variable_rules *rules, const char *name,
                                       size_t length, const char *suffix, pd__variable *out,
                                       pd_error *err) {
-  char upper[PD__VARIABLE_SIZE], quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
+  char upper[PD__VARIABLE_SIZE], escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
   pd__variable_write(rules->prefix, name, length, false, out->name);
   pd__variable_write(rules->prefix, name, length, true, upper);
   strcat(out->name, suffix);
@@ -99,7 +99,7 @@ static pd_status find_either_spelling(const pd__variable_rules *rules, const cha
   if (text && out->text && strcmp(text, out->text) != 0) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s and %s are set to different values, expected one of them",
-                    pd__quote_text(quoted, out->name), pd__quote_text(other, upper));
+                    pd__escape_text(escaped, out->name), pd__escape_text(other, upper));
   }
   if (!text || out->text) return PD_OK;
   strcpy(out->name, upper);
@@ -138,14 +138,14 @@ static const pd_flag *find_other_name(const char *prefix, const pd_flag *flag,
 
 pd_status pd__environment_check_unique(const char *prefix, const pd_flag *named,
                                        const pd__variable *variable, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   if (variable->is_path) return PD_OK; /* pd__environment_find has made sure */
   const pd_flag *flag = pd__resolve_alias((pd_flag *)named);
   const pd_flag *other = find_other_name(prefix, flag, variable->name);
   if (!other) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
                   "environment: %s: means both '%s' and '%s', expected a variable of one flag",
-                  pd__quote_text(quoted, variable->name), pd__flag_name(named),
+                  pd__escape_text(escaped, variable->name), pd__flag_name(named),
                   pd__flag_name(other));
 }
 
@@ -153,7 +153,7 @@ pd_status pd__environment_check_unique(const char *prefix, const pd_flag *named,
 
 pd_status pd__environment_find(const pd__variable_rules *rules, const char *name, size_t length,
                                pd__variable *out, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE], other[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
   pd__variable file;
   out->is_path = false;
   pd_status status = find_either_spelling(rules, name, length, "", out, err);
@@ -165,7 +165,7 @@ pd_status pd__environment_find(const pd__variable_rules *rules, const char *name
   if (out->text) {
     return pd__fail(err, PD_ERR_CONFLICT,
                     "environment: %s and %s are both set, expected one of them",
-                    pd__quote_text(quoted, out->name), pd__quote_text(other, file.name));
+                    pd__escape_text(escaped, out->name), pd__escape_text(other, file.name));
   }
   *out = file;
   out->is_path = true;
@@ -176,11 +176,11 @@ pd_status pd__environment_find(const pd__variable_rules *rules, const char *name
  * file. The lock is held: the file is a regular one, which nobody waits for. */
 static pd_status read_variable_file(pd__arena *arena, const pd__variable *variable,
                                     const char **place, const char **text, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE], path[PD__QUOTE_SIZE], *content = NULL;
+  char escaped[PD__ESCAPED_SIZE], path[PD__ESCAPED_SIZE], *content = NULL;
   size_t length = 0, size = strlen(variable->name) + strlen(variable->text) + 2;
   if (!*variable->text) {
     return pd__fail(err, PD_ERR_FILE, "environment: %s: is empty, expected the path of a file",
-                    pd__quote_text(quoted, variable->name));
+                    pd__escape_text(escaped, variable->name));
   }
   char *both = pd__arena_alloc(arena, size);
   const char *why =
@@ -189,7 +189,7 @@ static pd_status read_variable_file(pd__arena *arena, const pd__variable *variab
   if (!why && content && strlen(content) < length) why = "holds a NUL byte, expected text";
   if (why) {
     return pd__fail(err, PD_ERR_FILE, "environment: %s=%s: %s",
-                    pd__quote_text(quoted, variable->name), pd__quote_text(path, variable->text),
+                    pd__escape_text(escaped, variable->name), pd__escape_text(path, variable->text),
                     why);
   }
   if (!both || !content) return pd__fail_memory(err);
@@ -302,9 +302,9 @@ void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes)
 }
 
 pd_status pd__environment_check_prefix(const char *prefix, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   if (strlen(prefix) <= PD_NAME_MAX && !strchr(prefix, '=')) return PD_OK;
   return pd__fail(err, PD_ERR_ARGUMENT,
                   "environment prefix '%s': expected at most %d bytes without '='",
-                  pd__quote_text(quoted, prefix), PD_NAME_MAX);
+                  pd__escape_text(escaped, prefix), PD_NAME_MAX);
 }

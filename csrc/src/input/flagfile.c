@@ -53,10 +53,10 @@ static pd__token *add_line(pd__arena *arena, pd__file *file, uint32_t number) {
 void pd__line_reject(pd__arena *arena, pd__token *line, const char *text, size_t length,
                      const char *why) {
   pd_error err;
-  char quoted[PD__QUOTE_SIZE], place[PD__PREFIX_SIZE];
+  char escaped[PD__ESCAPED_SIZE], place[PD__PREFIX_SIZE];
   line->status = PD_ERR_FILE;
   pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__origin_write_prefix(&line->origin, place),
-           pd__quote_part(quoted, text, length), length > 0 ? ": " : "", why);
+           pd__escape_part(escaped, text, length), length > 0 ? ": " : "", why);
   line->text = pd__arena_copy_text(arena, err.message, strlen(err.message));
   if (!line->text) line->text = "";
 }

@@ -64,7 +64,7 @@ bool pd__token_is_known(const pd__token *token) {
 /* ---- Help ---- */
 
 static void handle_help_option(pd__reader *reader, const pd__token *token, int kind, bool negated) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
   if (is_value_option(kind)) {
@@ -75,9 +75,9 @@ static void handle_help_option(pd__reader *reader, const pd__token *token, int k
     reader->help[kind] = token->text && *token->text ? token->text : NULL;
   } else if (token->text && negated) {
     pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value");
-  } else if (token->text && pd__value_read(&truth, token->text, &value) != PD_OK) {
+  } else if (token->text && pd__value_parse_with_unit(&truth, token->text, &value) != PD_OK) {
     pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected " PD__BOOL_EXPECTED,
-                    pd__quote_text(quoted, token->text));
+                    pd__escape_text(escaped, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;
   }
@@ -128,7 +128,7 @@ static void handle_variable(pd__reader *reader, const pd__variable *variable, pd
 
 static void read_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
                           bool required) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   const pd__variable_rules *rules = reader->sources->rules;
   pd_error err;
   pd__variable variable;
@@ -156,15 +156,15 @@ static void read_variable(pd__reader *reader, const pd__token *by, const char *n
     handle_variable(reader, &variable, &token);
   } else if (required) {
     pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
-                    pd__quote_text(quoted, variable.name));
+                    pd__escape_text(escaped, variable.name));
   }
 }
 
 static void handle_option_items(pd__reader *reader, const pd__token *token, int kind) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   const char *complaint = find_list_fault(token->text);
   if (complaint) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__quote_text(quoted, token->text),
+    pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__escape_text(escaped, token->text),
                     complaint);
     if (kind != UNDEFOK) return; /* but add the names: one slip, one error */
   }
@@ -209,7 +209,7 @@ bool pd__option_handle_undefok(pd__reader *reader, const pd__token *token) {
 /* "--=5" and "---x": a name cannot begin with a dash, although `-` and `_` are the same in
  * names. */
 static bool reject_malformed(pd__reader *reader, const pd__token *token) {
-  char quoted[PD__QUOTE_SIZE], place[PD__PREFIX_SIZE], text[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE], place[PD__PREFIX_SIZE], text[PD__ESCAPED_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
     pd__reader_fail(reader, token, PD_ERR_ARGV,
@@ -218,7 +218,7 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__origin_write_prefix(&token->origin, place), pd__quote_text(quoted, text),
+                    pd__origin_write_prefix(&token->origin, place), pd__escape_text(escaped, text),
                     token->text ? " before the =" : "");
   }
   return true;
@@ -311,7 +311,7 @@ static bool is_file_open(const pd__reader *reader, const pd__file *file) {
 
 /* Counts the file. Returns true if it may be read, and reports the reason otherwise. */
 static bool check_file_limits(pd__reader *reader, const pd__file *file, const pd__token *by) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   pd_status status = PD_ERR_DEPTH;
   const char *why = "includes itself";
   if (!is_file_open(reader, file) && reader->files == PD__FILES_MOST) {
@@ -326,7 +326,7 @@ static bool check_file_limits(pd__reader *reader, const pd__file *file, const pd
   }
   if (why) {
     pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "",
-                    pd__quote_text(quoted, file->path), *file->path ? ": " : "", why);
+                    pd__escape_text(escaped, file->path), *file->path ? ": " : "", why);
   }
   return !why;
 }

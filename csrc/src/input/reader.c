@@ -82,7 +82,7 @@ static void apply_count(pd__reader *reader, const pd__token *token, const pd__me
 
 static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const char *name,
                                const pd__token *token) {
-  char expected[256], quoted[PD__QUOTE_SIZE], source[PD__SOURCE_SIZE];
+  char expected[256], quoted[PD__ESCAPED_SIZE], source[PD__SOURCE_SIZE];
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__origin_write_subject(name, &token->origin, source);
   if (token->next && !pd__flag_is_sensitive(flag)) {
@@ -90,7 +90,7 @@ static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const ch
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
                     "%s: the value is missing before %s, expected %s; a value that begins with a "
                     "dash is written --%s=VALUE",
-                    source, pd__quote_part(quoted, token->next, shown), expected, name);
+                    source, pd__escape_part(quoted, token->next, shown), expected, name);
   } else {
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s: the value is missing, expected %s", source,
                     expected);

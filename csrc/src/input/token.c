@@ -35,8 +35,8 @@ size_t pd__token_shown_length(const char *text) {
 }
 
 const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]) {
-  char place[PD__PREFIX_SIZE], name[PD__QUOTE_SIZE];
-  pd__quote_part(name, token->name, token->length);
+  char place[PD__PREFIX_SIZE], name[PD__ESCAPED_SIZE];
+  pd__escape_part(name, token->name, token->length);
   if (!strcmp(token->dashes, "--")) return pd__origin_write_subject(name, &token->origin, out);
   snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__origin_write_prefix(&token->origin, place),
            token->dashes, name);
@@ -47,7 +47,7 @@ bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *
   pd__entry given;
   pd_value value;
   return pd__history_find(flag, source, &given) &&
-         pd__value_read(pd__flag_def(flag), text, &value) == PD_OK &&
+         pd__value_parse_with_unit(pd__flag_def(flag), text, &value) == PD_OK &&
          pd__value_is_same(pd__flag_def(flag), given.value, value);
 }
 

@@ -77,10 +77,10 @@ static unsigned get_edit_limit(size_t length, bool all) {
 
 static void warn_of_unknown(const char *variable, size_t length, const char *prefix,
                             const char *nearest) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   pd__fail(pd__warning_add(PD_WARNING_UNKNOWN), PD_OK,
            "environment variable %s names no flag%s%s%s%s",
-           pd__quote_part(quoted, variable, length), *nearest ? "; did you mean " : "",
+           pd__escape_part(escaped, variable, length), *nearest ? "; did you mean " : "",
            *nearest ? prefix : "", nearest, *nearest ? "?" : "");
 }
 

@@ -28,10 +28,10 @@ static const char *read_quoted_word(const char *in, char **out) {
 /* A word that isn't a flag may be a secret: messages don't show it. */
 static void handle_variable_token(pd__reader *reader, const char *word, unsigned number,
                                   const char *place) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   if (word[0] != '-' || !word[strspn(word, "-")]) {
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "environment: %s: word %u: expected --name=value",
-                    pd__quote_text(quoted, place), number);
+                    pd__escape_text(escaped, place), number);
     return;
   }
   pd__token token = pd__token_split(word);
@@ -53,7 +53,7 @@ void pd__reader_read_variable(pd__reader *reader, const char *variable) {
   const char *in = pd__arena_copy_text(arena, text, strlen(text));
   char *out = pd__arena_alloc(arena, strlen(text) + 1);
   for (unsigned number = 1; place && in && out; number++) {
-    char quoted[PD__QUOTE_SIZE], *word = out;
+    char escaped[PD__ESCAPED_SIZE], *word = out;
     while (is_separator(*in)) in++;
     if (!*in) return;
     in = read_quoted_word(in, &out);
@@ -61,7 +61,7 @@ void pd__reader_read_variable(pd__reader *reader, const char *variable) {
       handle_variable_token(reader, word, number, place);
     } else {
       pd__reader_fail(reader, NULL, PD_ERR_ARGV, "environment: %s: a quote is not closed",
-                      pd__quote_text(quoted, place));
+                      pd__escape_text(escaped, place));
     }
   }
 }

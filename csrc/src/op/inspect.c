@@ -22,7 +22,7 @@ pd_op *pd_op_next(const pd_op *previous) {
 
 static pd_status fail_unknown_op(const char *name, pd_error *err) {
   const char *nearest = NULL;
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   unsigned least = PD__TOO_FAR;
   for (const pd__family *each = NULL; (each = pd__family_next(each));) {
     unsigned far = pd__edit_distance(name, strlen(name), each->name, strlen(each->name));
@@ -31,7 +31,7 @@ static pd_status fail_unknown_op(const char *name, pd_error *err) {
     nearest = each->name;
   }
   return pd__fail(err, PD_ERR_UNDEFINED, "operation '%s' is not defined%s%s%s",
-                  pd__quote_text(quoted, name), nearest ? "; did you mean '" : "",
+                  pd__escape_text(escaped, name), nearest ? "; did you mean '" : "",
                   nearest ? nearest : "", nearest ? "'?" : "");
 }
 
@@ -67,11 +67,11 @@ static void list_candidates(const pd__family *family, char *out, size_t size) {
 }
 
 static pd_status fail_op_not_found(const char *name, const pd__family *family, pd_error *err) {
-  char found[900] = "", quoted[PD__QUOTE_SIZE];
+  char found[900] = "", escaped[PD__ESCAPED_SIZE];
   if (!family) return fail_unknown_op(name, err);
   list_candidates(family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature%s",
-                  pd__quote_text(quoted, name), *found ? found : ", and none that is defined");
+                  pd__escape_text(escaped, name), *found ? found : ", and none that is defined");
 }
 
 pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out, pd_error *err) {

@@ -26,10 +26,10 @@ const char *pd__impl_write_location(const pd_op_def *def, const pd_module *modul
 
 static pd_status fail_record(const pd_op_def *def, pd_error *err, pd_status status,
                              const char *why) {
-  char place[PD__RECORD_LOCATION_SIZE], quoted[PD__QUOTE_SIZE];
+  char place[PD__RECORD_LOCATION_SIZE], quoted[PD__ESCAPED_SIZE];
   const char *name = def->signature && def->signature->name ? def->signature->name : "";
   return pd__fail(err, status, "%s: operation '%s': %s", pd__impl_write_location(def, NULL, place),
-                  pd__quote_text(quoted, name), why);
+                  pd__escape_text(quoted, name), why);
 }
 
 static bool has_valid_types(const pd_op_signature *of) {
@@ -40,10 +40,10 @@ static bool has_valid_types(const pd_op_signature *of) {
 
 static pd_status check_arrays_syntax(const pd_op_def *def, pd_error *err) {
   const char *wrong = pd__arrays_check(def->about.arrays);
-  char why[200], quoted[PD__QUOTE_SIZE];
+  char why[200], quoted[PD__ESCAPED_SIZE];
   if (!wrong) return PD_OK;
   snprintf(why, sizeof why, "the text of its arrays has %s, expected one such as f32[m,n]",
-           pd__quote_text(quoted, wrong));
+           pd__escape_text(quoted, wrong));
   return fail_record(def, err, PD_ERR_ARGUMENT, why);
 }
 

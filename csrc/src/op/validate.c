@@ -11,8 +11,8 @@
 #define EXPECTED "expected NAME, NAME! (only this), -NAME (never), ?NAME (if it is there) or *"
 
 static bool reject_item(const pd__preference *item, const char *what, char *why, size_t size) {
-  char quoted[PD__QUOTE_SIZE];
-  snprintf(why, size, "'%s' %s", pd__quote_part(quoted, item->name, item->length), what);
+  char escaped[PD__ESCAPED_SIZE];
+  snprintf(why, size, "'%s' %s", pd__escape_part(escaped, item->name, item->length), what);
   return false;
 }
 

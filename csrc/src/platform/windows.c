@@ -286,14 +286,15 @@ static const char *find_missing_import(const char *base, const wchar_t *director
 
 /* The loader doesn't say which DLL is missing, so search for the imports one by one. */
 static pd_status fail_missing_import(const char *path, const wchar_t *full, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE], why[PD__QUOTE_SIZE + 64] = "a library that it needs was not found";
+  char escaped[PD__ESCAPED_SIZE];
+  char why[PD__ESCAPED_SIZE + 64] = "a library that it needs was not found";
   HMODULE mapped = LoadLibraryExW(full, NULL, LOAD_LIBRARY_AS_IMAGE_RESOURCE);
   wchar_t *directories = build_search_path(full);
   if (mapped && directories) {
     const char *base = (const char *)((uintptr_t)mapped & ~(uintptr_t)3); /* low bits are flags */
     const char *missing = find_missing_import(base, directories);
     if (missing) {
-      snprintf(why, sizeof why, "needs %s, which was not found", pd__quote_text(quoted, missing));
+      snprintf(why, sizeof why, "needs %s, which was not found", pd__escape_text(escaped, missing));
     }
   }
   free(directories);

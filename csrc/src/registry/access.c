@@ -92,17 +92,17 @@ static pd_status check_value_type(pd_type type, pd_error *err) {
 pd_status pd_value_parse(pd_type type, const char *unit, const char *text, pd_value *out,
                          pd_error *err) {
   pd_flag_def def;
-  char quoted[PD__QUOTE_SIZE], why[256];
+  char escaped[PD__ESCAPED_SIZE], why[256];
   if (!text) return pd__fail_null(err, "text");
   if (!out) return pd__fail_null(err, "out");
   pd_status status = check_value_type(type, err);
   if (status != PD_OK) return status;
   pd_flag_def_init(&def, sizeof def, type);
   def.unit = unit;
-  status = pd__value_read(&def, text, out);
+  status = pd__value_parse_with_unit(&def, text, out);
   if (status == PD_OK) return PD_OK;
   pd__value_write_fault(&def, text, why, sizeof why);
-  return pd__fail(err, status, "%s: %s", pd__quote_text(quoted, text), why);
+  return pd__fail(err, status, "%s: %s", pd__escape_text(escaped, text), why);
 }
 
 pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_error *err) {
@@ -114,7 +114,7 @@ pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_e
     pd_value value;
     const pd_flag_def *def = pd__flag_def(flag);
     bool unset = pd__flag_is_unset(flag);
-    bool read = text && !unset && pd__value_read(def, text, &value) == PD_OK;
+    bool read = text && !unset && pd__value_parse_with_unit(def, text, &value) == PD_OK;
     *same = text ? read && pd__value_is_same(def, value, pd__flag_value(flag)) : unset;
   }
   return pd__operation_return(&operation, status);

@@ -41,8 +41,8 @@ bool pd__group_check(const pd_flag_entry *const *entries, void *context, char *w
   char names[PD__WHY_SIZE / 2] = "";
   if (is_satisfied(all->kind, count_given(all, entries), all->count)) return true;
   for (size_t i = 0; i < all->count; i++) {
-    char quoted[PD__QUOTE_SIZE], item[PD__QUOTE_SIZE + 2];
-    snprintf(item, sizeof item, "--%s", pd__quote_text(quoted, all->names[i]));
+    char escaped[PD__ESCAPED_SIZE], item[PD__ESCAPED_SIZE + 2];
+    snprintf(item, sizeof item, "--%s", pd__escape_text(escaped, all->names[i]));
     if (!pd__append_item(names, sizeof names, item)) break;
   }
   snprintf(why, size, texts[all->kind], names); /* NOLINT: the texts are our own */

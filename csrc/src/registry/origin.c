@@ -61,16 +61,16 @@ const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX
   return out;
 }
 
-const char *pd__origin_write(const pd_origin *origin, char out[PD__QUOTE_SIZE]) {
+const char *pd__origin_write(const pd_origin *origin, char out[PD__ESCAPED_SIZE]) {
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
   const char *place = placed ? origin->place : pd_source_name(origin->source);
   const char *joint = pd__origin_line_joint(origin);
-  const char *tail = pd__path_tail(place, PD__QUOTE_SIZE - 15 - strlen(joint));
+  const char *tail = pd__path_tail(place, PD__ESCAPED_SIZE - 15 - strlen(joint));
   const char *before = placed && pd__origin_is_variable(origin) ? "$" : "";
-  snprintf(out, PD__QUOTE_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
+  snprintf(out, PD__ESCAPED_SIZE, "%s%s%s", before, tail == place ? "" : "...", tail);
   bool numbered = origin->line && !placed && origin->source == PD_SOURCE_ARGV;
-  if (origin->line && placed) pd__append_format(out, PD__QUOTE_SIZE, "%s%u", joint, origin->line);
-  if (numbered) pd__append_format(out, PD__QUOTE_SIZE, "[%u]", origin->line);
+  if (origin->line && placed) pd__append_format(out, PD__ESCAPED_SIZE, "%s%u", joint, origin->line);
+  if (numbered) pd__append_format(out, PD__ESCAPED_SIZE, "[%u]", origin->line);
   return out;
 }
 

@@ -58,13 +58,13 @@ pd_status pd__flag_check_defined_as(pd__operation *operation, pd_flag *flag, con
 /* A launcher that passes on a variable which isn't set makes one that is empty. */
 pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
                         const pd_origin *origin, const char *why, pd_error *err) {
-  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  char source[PD__SOURCE_SIZE], quoted[PD__ESCAPED_SIZE];
   pd__origin_write_subject(name, origin, source);
   if (!*text && pd__origin_is_variable(origin)) {
     return pd__fail(err, status, "%s: is empty, %s", source, why);
   }
   return pd__fail(err, status, "%s=%s: %s", source,
-                  flag->sensitive ? PD__REDACTED : pd__quote_text(quoted, text), why);
+                  flag->sensitive ? PD__REDACTED : pd__escape_text(quoted, text), why);
 }
 
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
@@ -93,7 +93,7 @@ static pd_status check_unconverted_value(const pd_flag_def *def, pd_value value)
 
 static pd_status read_and_check_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (flag->simple && text) return pd__value_parse(flag->type, text, value);
-  pd_status status = text ? pd__value_read(pd__flag_def(flag), text, value) : PD_OK;
+  pd_status status = text ? pd__value_parse_with_unit(pd__flag_def(flag), text, value) : PD_OK;
   return status == PD_OK ? check_unconverted_value(pd__flag_def(flag), *value) : status;
 }
 

@@ -62,14 +62,14 @@ void pd__questions_ask(pd__operation *operation, pd__question *list) {
 
 /* ---- Rejections ---- */
 
-#define ITEM_SIZE (PD__QUOTE_SIZE * 3 + 8)
+#define ITEM_SIZE (PD__ESCAPED_SIZE * 3 + 8)
 #define VALUES_SIZE 400 /* leaves room for the reason */
-#define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__QUOTE_SIZE)
+#define SUBJECT_SIZE (PD__SOURCE_SIZE + PD__ESCAPED_SIZE)
 
-static const char *quote_value(const pd__subject *seen, char quoted[PD__QUOTE_SIZE]) {
+static const char *escape_value(const pd__subject *seen, char escaped[PD__ESCAPED_SIZE]) {
   char number[PD__NUMBER_SIZE];
   if (seen->flag->sensitive) return PD__REDACTED;
-  return pd__quote_text(quoted, pd__value_text(seen->flag->type, seen->entry.value, number));
+  return pd__escape_text(escaped, pd__value_text(seen->flag->type, seen->entry.value, number));
 }
 
 /* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `given` leaves
@@ -78,25 +78,25 @@ static void write_values(const pd__question *one, bool given, char out[VALUES_SI
   bool fits = true;
   out[0] = '\0';
   for (size_t i = 0; fits && i < one->count; i++) {
-    char item[ITEM_SIZE], name[PD__QUOTE_SIZE], value[PD__QUOTE_SIZE], place[PD__QUOTE_SIZE];
+    char item[ITEM_SIZE], name[PD__ESCAPED_SIZE], value[PD__ESCAPED_SIZE], place[PD__ESCAPED_SIZE];
     const pd__subject *seen = &one->subjects[i];
     if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
-    snprintf(item, sizeof item, "--%s=%s (%s)", pd__quote_text(name, seen->flag->name),
-             quote_value(seen, value), pd__origin_write(&seen->entry.origin, place));
+    snprintf(item, sizeof item, "--%s=%s (%s)", pd__escape_text(name, seen->flag->name),
+             escape_value(seen, value), pd__origin_write(&seen->entry.origin, place));
     fits = pd__append_item(out, VALUES_SIZE, item);
   }
 }
 
 /* Writes what was checked: "--level=9", with its source, or the values of several flags. */
 static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
-  char source[PD__SOURCE_SIZE], quoted[PD__QUOTE_SIZE];
+  char source[PD__SOURCE_SIZE], escaped[PD__ESCAPED_SIZE];
   if (one->count > 1) {
     write_values(one, false, out);
   } else {
     snprintf(
         out, SUBJECT_SIZE, "%s=%s",
         pd__origin_write_subject(one->subjects->flag->name, &one->subjects->entry.origin, source),
-        quote_value(one->subjects, quoted));
+        escape_value(one->subjects, escaped));
   }
   pd__shorten_text(out, 600);
 }
@@ -116,10 +116,10 @@ static bool has_secret_in_reason(const pd__question *one) {
 /* If the validator gave no reason, name the module that it is in, if that is known. */
 static void report_without_reason(const pd__question *one, const char *subject,
                                   pd__report *report) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   const char *name = one->call.module ? pd__base_name(pd__module_path(one->call.module)) : "";
   pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
-                  one->hook ? "a" : "its", *name ? " in " : "", pd__quote_text(quoted, name));
+                  one->hook ? "a" : "its", *name ? " in " : "", pd__escape_text(escaped, name));
 }
 
 /* The reason of a group already names its flags. */

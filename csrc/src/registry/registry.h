@@ -418,7 +418,7 @@ bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second);
 const char *pd__origin_line_joint(const pd_origin *origin);
 
 /* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
-const char *pd__origin_write(const pd_origin *origin, char out[PD__QUOTE_SIZE]);
+const char *pd__origin_write(const pd_origin *origin, char out[PD__ESCAPED_SIZE]);
 
 /* Writes the start of a message about the value: the place and the name. Returns `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)

@@ -26,9 +26,9 @@ pd__meaning pd__resolve_maybe_negated(const char *name, size_t length) {
 }
 
 pd_status pd__fail_undefined(const char *name, pd_error *err) {
-  char quoted[PD__QUOTE_SIZE], suggestion[PD__SUGGESTION_SIZE];
+  char escaped[PD__ESCAPED_SIZE], suggestion[PD__SUGGESTION_SIZE];
   if (!err) return PD_ERR_UNDEFINED;
   pd__suggest_name(name, strlen(name), NULL, suggestion);
-  return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__quote_text(quoted, name),
+  return pd__fail(err, PD_ERR_UNDEFINED, "no flag is named '%s'%s", pd__escape_text(escaped, name),
                   suggestion);
 }

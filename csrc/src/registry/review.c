@@ -18,7 +18,7 @@ static pd_status convert_former_value(const pd_flag *flag, pd_type was, pd_value
   char number[PD__NUMBER_SIZE];
   const char *text = pd__value_text(was, *value, number);
   pd_value fresh;
-  pd_status status = pd__value_read(def, text, &fresh);
+  pd_status status = pd__value_parse_with_unit(def, text, &fresh);
   if (status == PD_OK) status = pd__value_check(def, fresh);
   if (status != PD_OK) return status;
   if (flag->type == PD_TYPE_string && !(fresh.str = pd__intern_text(fresh.str)))

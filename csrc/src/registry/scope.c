@@ -363,7 +363,7 @@ void pd__scopes_adopt_definition(pd_flag *flag) {
 
 void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin) {
   pd__scoped *hides = (pd__scoped *)pd__scope_find_value(flag);
-  char source[PD__SOURCE_SIZE], place[PD__QUOTE_SIZE];
+  char source[PD__SOURCE_SIZE], place[PD__ESCAPED_SIZE];
   bool asked = pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
   if (!asked || !hides || hides->warned) return;
   hides->warned = true;

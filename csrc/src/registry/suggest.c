@@ -122,7 +122,8 @@ void pd__suggest_name(const char *name, size_t length, const char *prefix,
 static bool can_hold_text(const pd_flag *flag, const char *text) {
   pd_value value;
   const pd_flag_def *def = pd__flag_def(flag);
-  return pd__value_read(def, text, &value) == PD_OK && pd__value_check(def, value) == PD_OK;
+  return pd__value_parse_with_unit(def, text, &value) == PD_OK &&
+         pd__value_check(def, value) == PD_OK;
 }
 
 /* Returns the flag with that one-letter name; NULL if none may be suggested. */

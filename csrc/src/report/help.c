@@ -80,7 +80,7 @@ static void add_left_column(help_page *help, const pd_flag_info *info) {
 static void end_note(help_page *help, pd__style style) {
   pd__out *note = &help->scratch;
   pd__out_add_text(note, "]");
-  if (pd__page_can_fit(&help->page, note->text, note->length)) {
+  if (pd__page_can_fit_on_new_line(&help->page, note->text, note->length)) {
     pd__page_add_word(&help->page, style, note->text, note->length);
   } else {
     pd__page_add_text(&help->page, style, note->text);
@@ -120,9 +120,9 @@ static void add_range(help_page *help, const pd__row *row) {
   bool high = !pd__value_is_equal(info->type, info->max, pd__type_of(info->type)->max);
   if (!low && !high) return;
   pd__out *note = begin_note(help, low && high ? "[" : low ? "[at least " : "[at most ");
-  if (low) pd__row_write_bound(row, info->min, note);
+  if (low) pd__row_write_number(row, info->min, note);
   if (low && high) pd__out_add_text(note, " to ");
-  if (high) pd__row_write_bound(row, info->max, note);
+  if (high) pd__row_write_number(row, info->max, note);
   end_note(help, PD__FAINT);
 }
 

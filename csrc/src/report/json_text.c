@@ -41,7 +41,7 @@ void pd__json_write_span(pd__out *out, const char *text, const char *end) {
     pd__out_add(out, start, (size_t)(text - start));
     if (text == end) break;
     uint32_t code;
-    size_t length = pd__utf8_length(text, &code);
+    size_t length = pd__utf8_decode(text, &code);
     write_escaped(out, length ? code : 0xdc00 + code);
     text += length ? length : 1;
   }

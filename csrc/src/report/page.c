@@ -38,7 +38,7 @@ typedef struct character {
 
 static character read_character(const char *text) {
   uint32_t code;
-  size_t length = pd__utf8_length(text, &code);
+  size_t length = pd__utf8_decode(text, &code);
   bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
   bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
   if (length > 0 && !control && !turns) return (character){length, count_code_columns(code), false};
@@ -109,7 +109,7 @@ void pd__page_append(pd__page *page, pd__style style, const char *text, size_t l
   }
 }
 
-bool pd__page_can_fit(const pd__page *page, const char *text, size_t length) {
+bool pd__page_can_fit_on_new_line(const pd__page *page, const char *text, size_t length) {
   return page->indent + count_columns(text, text + length) <= page->width;
 }
 
@@ -117,7 +117,7 @@ void pd__page_add_word(pd__page *page, pd__style style, const char *text, size_t
   if (page->apart && page->owed == 0) page->owed = 1;
   size_t start = page->column + page->owed;
   bool fits = start + count_columns(text, text + length) <= page->width;
-  bool fits_below = pd__page_can_fit(page, text, length) || start >= page->width;
+  bool fits_below = pd__page_can_fit_on_new_line(page, text, length) || start >= page->width;
   if (!fits && page->apart && fits_below) wrap_line(page);
   pd__page_append(page, style, text, length);
 }

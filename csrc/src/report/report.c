@@ -60,7 +60,7 @@ pd_status pd_report_help(const pd_report_options *from, pd_writer write, void *c
   } else {
     return pd__fail_memory(err);
   }
-  return pd__out_finish(&out, &operation, write, context, err);
+  return pd__out_flush(&out, &operation, write, context, err);
 }
 
 pd_status pd_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
@@ -71,7 +71,7 @@ pd_status pd_report_flagfile(bool all, pd_writer write, void *context, pd_error 
   if (!pd__rows_collect(&rows, false, &operation.arena)) return pd__fail_memory(err);
   pd__rows_sort_groups(&rows, NULL, "");
   pd__flagfile_write(&rows, all, &out);
-  return pd__out_finish(&out, &operation, write, context, err);
+  return pd__out_flush(&out, &operation, write, context, err);
 }
 
 pd_status pd_report_json(const pd_report_options *from, pd_writer write, void *context,
@@ -86,5 +86,5 @@ pd_status pd_report_json(const pd_report_options *from, pd_writer write, void *c
   if (status != PD_OK) return status;
   if (!pd__rows_collect(&rows, true, &operation.arena)) return pd__fail_memory(err);
   pd__json_write(&rows, &options, &out);
-  return pd__out_finish(&out, &operation, write, context, err);
+  return pd__out_flush(&out, &operation, write, context, err);
 }

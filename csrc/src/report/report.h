@@ -35,8 +35,8 @@ void pd__out_clear(pd__out *out);
 
 /* Passes the text to the writer. PD_ERR_MEMORY if memory was out. Pins the writer's module while it
  * runs, without the lock. */
-pd_status pd__out_finish(const pd__out *out, pd__operation *operation, pd_writer write,
-                         void *context, pd_error *err);
+pd_status pd__out_flush(const pd__out *out, pd__operation *operation, pd_writer write,
+                        void *context, pd_error *err);
 
 /* ---- The flags (rows.c, choose.c). Zero-initialize. ---- */
 
@@ -79,8 +79,8 @@ void pd__row_write_heading(const pd__row *row, pd__out *out);
 /* Writes a value of the flag for people: "64MiB", or <redacted> (values.c). */
 void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out);
 
-/* Writes a bound of the flag's range. */
-void pd__row_write_bound(const pd__row *row, pd_value value, pd__out *out);
+/* Writes a number, such as a bound of the flag's range. */
+void pd__row_write_number(const pd__row *row, pd_value value, pd__out *out);
 
 /* Keeps only the flags that the help of `kind` lists. */
 void pd__rows_select(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
@@ -117,7 +117,7 @@ void pd__page_add_text(pd__page *page, pd__style style, const char *text);
 void pd__page_add_word(pd__page *page, pd__style style, const char *text, size_t length);
 
 /* Returns true if the text fits on a line of its own. */
-bool pd__page_can_fit(const pd__page *page, const char *text, size_t length);
+bool pd__page_can_fit_on_new_line(const pd__page *page, const char *text, size_t length);
 
 /* Appends text without a blank. */
 void pd__page_append(pd__page *page, pd__style style, const char *text, size_t length);

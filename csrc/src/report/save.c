@@ -7,7 +7,7 @@
 /* Returns the length of the character; 0 for a control character and for invalid UTF-8. */
 static size_t get_plain_character_length(const char *text) {
   uint32_t code;
-  size_t length = pd__utf8_length(text, &code);
+  size_t length = pd__utf8_decode(text, &code);
   return code < 0x20 || code == 0x7f ? 0 : length;
 }
 
@@ -69,11 +69,11 @@ static void write_group_comment(const pd__row *row, pd__out *out) {
 
 /* The names of pending values are what somebody wrote. */
 static void write_comments_on_pending(pd__out *out) {
-  char quoted[PD__QUOTE_SIZE];
+  char escaped[PD__ESCAPED_SIZE];
   pd_pending_info info = {.size = sizeof info};
   for (size_t i = 0; pd_pending_get(i, &info, NULL) == PD_OK; i++) {
     if (i == 0) pd__out_add_text(out, out->length ? "\n# pending\n" : "# pending\n");
-    pd__out_add_format(out, "# --%s: left out, not defined\n", pd__quote_text(quoted, info.name));
+    pd__out_add_format(out, "# --%s: left out, not defined\n", pd__escape_text(escaped, info.name));
   }
 }
 

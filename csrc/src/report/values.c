@@ -30,7 +30,7 @@ static void write_bytes(pd__out *out, uint64_t bytes) {
 }
 
 /* Writes the time as 1h30m. `fraction` (".5", or "") follows the digits of the seconds. */
-static void write_time(pd__out *out, uint64_t seconds, const char *fraction) {
+static void write_duration(pd__out *out, uint64_t seconds, const char *fraction) {
   static const uint64_t sizes[] = {86400, 3600, 60};
   static const char units[][2] = {"d", "h", "m"};
   if (seconds == 0 && !*fraction) pd__out_add_text(out, "0");
@@ -82,12 +82,12 @@ static bool write_subsecond(pd__out *out, const char *text) {
 
 /* Writes the shortest decimal number that reads back equal, in units. Only its point moves, so it
  * stays exact. */
-static bool write_fraction(pd__out *out, double seconds) {
+static bool write_fractional_seconds(pd__out *out, double seconds) {
   char text[PD__NUMBER_SIZE];
   pd__value_text(PD_TYPE_double, (pd_value){.f64 = seconds}, text);
   if (seconds < 1) return write_subsecond(out, text);
   const char *point = strchr(text, '.');
-  if (point) write_time(out, (uint64_t)seconds, point);
+  if (point) write_duration(out, (uint64_t)seconds, point);
   return point != NULL;
 }
 
@@ -99,8 +99,8 @@ static bool write_real_quantity(pd__out *out, double number, bool bytes) {
   if (!(number < MOST_WHOLE)) return false;
   bool whole = (double)(uint64_t)number == number;
   if (bytes && whole) write_bytes(out, (uint64_t)number);
-  if (!bytes && whole) write_time(out, (uint64_t)number, "");
-  return whole || (!bytes && write_fraction(out, number));
+  if (!bytes && whole) write_duration(out, (uint64_t)number, "");
+  return whole || (!bytes && write_fractional_seconds(out, number));
 }
 
 /* Returns false if the flag has no unit, or if the value has to be written as a plain number. */
@@ -118,7 +118,7 @@ static bool write_quantity(const pd_flag_info *info, pd_value value, pd__out *ou
   } else if (bytes) {
     write_bytes(out, magnitude);
   } else {
-    write_time(out, magnitude, "");
+    write_duration(out, magnitude, "");
   }
   if (!written) out->length = start;
   return written;
@@ -154,7 +154,7 @@ static void write_string(pd__out *out, const char *text) {
   if (text[length]) pd__out_add_text(out, "...");
 }
 
-void pd__row_write_bound(const pd__row *row, pd_value value, pd__out *out) {
+void pd__row_write_number(const pd__row *row, pd_value value, pd__out *out) {
   char buffer[PD__NUMBER_SIZE];
   if (!write_quantity(&row->info, value, out)) {
     pd__out_add_text(out, pd__value_text(row->info.type, value, buffer));
@@ -167,6 +167,6 @@ void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out) {
   } else if (row->info.type == PD_TYPE_string) {
     write_string(out, value.str);
   } else {
-    pd__row_write_bound(row, value, out);
+    pd__row_write_number(row, value, out);
   }
 }

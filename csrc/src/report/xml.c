@@ -24,7 +24,7 @@ static const char *find_entity(const char *at, uint32_t code, const char *text) 
 static void write_xml_text(pd__out *out, const char *text) {
   for (const char *at = text; *at;) {
     uint32_t code;
-    size_t length = pd__utf8_length(at, &code);
+    size_t length = pd__utf8_decode(at, &code);
     const char *instead = length ? find_entity(at, code, text) : "\xef\xbf\xbd";
     pd__out_add(out, instead ? instead : at, instead ? strlen(instead) : length);
     at += length ? length : 1;

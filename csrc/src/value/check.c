@@ -58,7 +58,7 @@ static bool read_choice(const pd_flag_def *def, const char *choice, size_t lengt
   if (length >= sizeof text || pd__type_is_text(def->type)) return false;
   memcpy(text, choice, length);
   text[length] = '\0';
-  return pd__value_read(def, text, out) == PD_OK;
+  return pd__value_parse_with_unit(def, text, out) == PD_OK;
 }
 
 /* Numbers are compared as numbers: 1 and 0x1 are the same choice. */
@@ -100,7 +100,7 @@ static pd_status check_item(const pd_flag_def *item, const char *text, size_t le
   pd_value value;
   bool any = pd__type_is_text(item->type) && !pd__list_begin(item->choices);
   if (length >= ITEM_SIZE) return any ? PD_OK : PD_ERR_VALUE;
-  pd_status status = pd__value_read(item, text, &value);
+  pd_status status = pd__value_parse_with_unit(item, text, &value);
   return status == PD_OK ? check_single_value(item, value) : status;
 }
 
@@ -140,7 +140,8 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
 
 static bool is_same_item(const pd_flag_def *item, const char *a, const char *b) {
   pd_value first, second;
-  return pd__value_read(item, a, &first) == PD_OK && pd__value_read(item, b, &second) == PD_OK &&
+  return pd__value_parse_with_unit(item, a, &first) == PD_OK &&
+         pd__value_parse_with_unit(item, b, &second) == PD_OK &&
          pd__value_is_equal(item->type, first, second);
 }
 
@@ -188,7 +189,7 @@ typedef enum read_result { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } read_result;
 static read_result classify_text(const pd_flag_def *def, const char *text) {
   pd_value ignored;
   char plain[PD__UNIT_SIZE];
-  pd_status status = pd__value_read(def, text, &ignored);
+  pd_status status = pd__value_parse_with_unit(def, text, &ignored);
   if (status == PD_ERR_RANGE) return TOO_LARGE;
   if (status == PD_OK) return READ;
   bool number = def->unit && pd__unit_expand(def->unit, text, plain);

@@ -115,7 +115,7 @@ pd_status pd__value_parse(pd_type number, const char *text, pd_value *out) {
 }
 
 /* A plain number means the same with a unit as without one. */
-pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out) {
+pd_status pd__value_parse_with_unit(const pd_flag_def *def, const char *text, pd_value *out) {
   char number[PD__UNIT_SIZE];
   pd_status status = pd__value_parse((pd_type)def->type, text, out);
   if (status != PD_ERR_VALUE || !def->unit) return status;

@@ -69,7 +69,7 @@ static inline bool pd__value_is_less(pd_type type, pd_value a, pd_value b) {
 
 /* Parses text for a flag, according to its type and unit: PD_OK, PD_ERR_VALUE, or PD_ERR_RANGE if
  * the type can't hold the number. A string borrows `text`. */
-pd_status pd__value_read(const pd_flag_def *def, const char *text, pd_value *out);
+pd_status pd__value_parse_with_unit(const pd_flag_def *def, const char *text, pd_value *out);
 
 /* The same for a type without a unit. */
 pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
