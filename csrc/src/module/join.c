@@ -149,7 +149,7 @@ static bool reserve_stage(attempt *at) {
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
   bool both = defs->impls_count > 0;
-  bool checked = !both || pd__impls_check_names(defs->cells, defs->count, refused);
+  bool checked = !both || pd__impls_check_cell_names(defs->cells, defs->count, refused);
   if (checked && pd__stage_reserve_names(&at->stage, refused)) return true;
   pd__impls_unlink(defs->impls, defs->impls_count);
   return false;
@@ -199,12 +199,13 @@ static outcome refuse_attempt(attempt *at) {
  * lock; the attempt is refused if it can't ask. */
 static bool plan_or_ask(attempt *at) {
   const pd__defs *defs = at->defs;
-  const pd__op_need *needs = pd__impls_find_needs(at->operation, defs->impls, defs->impls_count);
+  const pd__unready_winner *winners =
+      pd__impls_find_unready_winners(at->operation, defs->impls, defs->impls_count);
   bool planned = pd__stage_complete_plan(&at->stage);
-  if (planned && !needs) return true;
+  if (planned && !winners) return true;
   release_stage(at);
-  if (needs) {
-    pd__impls_meet_needs(at->operation, needs);
+  if (winners) {
+    pd__winners_make_ready(at->operation, winners);
   } else {
     pd__stage_ask_hooks(&at->stage, &at->refused);
   }

@@ -102,7 +102,7 @@ static bool read_array(const char **at, array *out) {
   return out->more || !**at;
 }
 
-const char *pd__arrays_check(const char *text) {
+const char *pd__arrays_find_error(const char *text) {
   array one = {.more = true};
   while (one.more) {
     if (!read_array(&text, &one)) return text;
@@ -159,8 +159,8 @@ static int64_t parse_number(word text) {
   return number;
 }
 
-static pd_status check_size(word name, int64_t size, size_t index, int32_t dimension, sizes *all,
-                            pd_error *err) {
+static pd_status check_or_bind_size(word name, int64_t size, size_t index, int32_t dimension,
+                                    sizes *all, pd_error *err) {
   if (is_word_equal_to_text(name, "_")) return PD_OK;
   if (*name.at >= '0' && *name.at <= '9') {
     if (parse_number(name) == size) return PD_OK;
@@ -180,8 +180,8 @@ static pd_status check_size(word name, int64_t size, size_t index, int32_t dimen
   return PD_OK;
 }
 
-static pd_status check_shape(const array *expected, const tensor *of, size_t index, sizes *all,
-                             pd_error *err) {
+static pd_status check_expected_shape(const array *expected, const tensor *of, size_t index,
+                                      sizes *all, pd_error *err) {
   const char *at = expected->at;
   int32_t count = 0;
   while (!consume_text(&at, "]")) { /* the text is right */
@@ -198,13 +198,13 @@ static pd_status check_shape(const array *expected, const tensor *of, size_t ind
   for (int32_t i = first; i < of->dimensions; i++) {
     word name = read_array_word(&at);
     consume_text(&at, ",");
-    pd_status status = check_size(name, of->shape[i], index, i, all, err);
+    pd_status status = check_or_bind_size(name, of->shape[i], index, i, all, err);
     if (status != PD_OK) return status;
   }
   return PD_OK;
 }
 
-static pd_status check_sizes(const tensor *of, size_t index, pd_error *err) {
+static pd_status check_valid_shape(const tensor *of, size_t index, pd_error *err) {
   if (of->dimensions < 0 || (of->dimensions > 0 && !of->shape)) {
     return pd__fail(err, PD_ERR_TYPE, "array %zu: it has %d dimensions and no shape", index,
                     of->dimensions);
@@ -231,8 +231,8 @@ static pd_status check_array(const array *expected, const tensor *of, size_t ind
                     "array %zu: it is on DLPack's device %d, expected memory of the CPU", index,
                     of->device);
   }
-  pd_status status = check_sizes(of, index, err);
-  if (status == PD_OK) status = check_shape(expected, of, index, all, err);
+  pd_status status = check_valid_shape(of, index, err);
+  if (status == PD_OK) status = check_expected_shape(expected, of, index, all, err);
   if (status != PD_OK || expected->strided || is_contiguous(of)) return status;
   return pd__fail(err, PD_ERR_TYPE, "array %zu: it is not compact, expected a row-major array",
                   index);

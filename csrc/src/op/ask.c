@@ -99,7 +99,7 @@ static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
   got.given = true;
 }
 
-bool pd__impl_await_answer(pd__impl *impl) {
+bool pd__impl_mark_answer_awaited(pd__impl *impl) {
   usable_query *each = usable_queries;
   while (each && !(each->def == impl->def && pd__hook_is_called_here(each->active))) {
     each = each->next;
@@ -117,7 +117,7 @@ static void drop_lost_calls(void) {
 }
 
 /* Nobody answers for those any more. */
-static void forget_asked_impls(pd__op *op) {
+static void clear_asking_marks(pd__op *op) {
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (!each->asking) continue;
     pd__op_mark_changed(op);
@@ -129,7 +129,7 @@ static void forget_asked_impls(pd__op *op) {
 void pd__impls_reset_in_child(void) {
   pd__family *family = NULL;
   while (usable_queries && (family = pd__family_next(family))) {
-    for (pd__op *op = family->ops; op; op = op->next) forget_asked_impls(op);
+    for (pd__op *op = family->ops; op; op = op->next) clear_asking_marks(op);
   }
   drop_lost_calls();
   for (const usable_query *each = usable_queries; each; each = each->next) {
@@ -166,7 +166,7 @@ bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best) {
   return slot != NULL;
 }
 
-void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
+void pd__impl_keep_loaded(pd__operation *operation, pd__impl *impl) {
   uint64_t number = impl->number;
   bool staged = !impl->op;
   if (pd__module_make_permanent(operation, impl->module)) return;
@@ -177,7 +177,7 @@ void pd__impl_retain(pd__operation *operation, pd__impl *impl) {
 /* ---- A choice that leaves no other ---- */
 
 /* Returns whether the list ends with a name and !, under which a candidate has come. */
-static bool has_sole_choice(const pd__family *family, const char *list, pd__preference *out) {
+static bool has_exclusive_choice(const pd__family *family, const char *list, pd__preference *out) {
   pd__preference item;
   *out = (pd__preference){.kind = PD__REST};
   while (pd__preference_next(&list, &item)) *out = item;
@@ -205,7 +205,7 @@ static bool probe_next_impl(pd__operation *operation, const pd__family *family, 
 bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why,
                                 size_t size) {
   pd__preference item;
-  if (!has_sole_choice(family, list, &item)) return false;
+  if (!has_exclusive_choice(family, list, &item)) return false;
   unsigned count = 0;
   snprintf(why, size, "'%.*s' can't run here", (int)item.length, item.name);
   for (const pd__op *op = family->ops; op; op = op->next) {
@@ -223,7 +223,7 @@ bool pd__preference_is_unusable(const pd__family *family, const char *list, char
 bool pd__preference_ask_if_unusable(pd__operation *operation, pd__family *family, const char *list,
                                     char *why, size_t size) {
   pd__preference item;
-  if (!has_sole_choice(family, list, &item)) return false;
+  if (!has_exclusive_choice(family, list, &item)) return false;
   while (probe_next_impl(operation, family, list)) continue;
   return pd__preference_is_unusable(family, list, why, size);
 }

@@ -49,7 +49,7 @@ static pd__impl *find_best_in_list(const pd__op *op, const char *list, bool fore
 
 /* The same for the list of the process. If only candidates have come since the last choice, it
  * compares the winner with them. */
-static pd__impl *find_best_of_process(pd__op *op, const char *list) {
+static pd__impl *find_best_in_process_list(pd__op *op, const char *list) {
   bool again = op->last_compared && op->chosen_from == list, named;
   comparison of = {0};
   if (again) {
@@ -76,15 +76,15 @@ static bool can_serve_all_modules(const pd__op *op, const pd__impl *best) {
 }
 
 /* Everything is looked up again after the lock was released. Returns the best for modules. */
-static pd__impl *ask_for_best_impl(pd__operation *operation, pd__op *op, const pd__view *view) {
+static pd__impl *find_best_usable_impl(pd__operation *operation, pd__op *op, const pd__view *view) {
   for (;;) {
     pd__impl *best = view ? find_best_in_list(op, view->list, false)
-                          : find_best_of_process(op, get_process_list(op->family));
+                          : find_best_in_process_list(op, get_process_list(op->family));
     bool native = best && best->why; /* nothing else is left */
     if (best && !best->asked && !best->asking) {
       pd__impl_ask_usable(operation, op, best);
     } else if (best && !native && pd__impl_must_stay_loaded(op, best)) {
-      pd__impl_retain(operation, best);
+      pd__impl_keep_loaded(operation, best);
     } else {
       return best;
     }
@@ -92,7 +92,7 @@ static pd__impl *ask_for_best_impl(pd__operation *operation, pd__op *op, const p
 }
 
 static void choose_for_view(pd__operation *operation, pd__op *op, pd__view *view) {
-  const pd__impl *best = ask_for_best_impl(operation, op, view);
+  const pd__impl *best = find_best_usable_impl(operation, op, view);
   void (*function)(void) = can_serve_all_modules(op, best) ? best->def->choice.function : NULL;
   __atomic_store_n(&view->function, function, __ATOMIC_RELEASE);
 }
@@ -119,7 +119,7 @@ static pd__view *find_or_add_view(pd__op *op, const char *list) {
   PD__LOCKED_OPERATION(operation);
   pd__view *view = find_view(op, list);
   if (!view) view = add_view(&operation, op, list);
-  if (op->family->missed_answer) pd__family_choose(&operation, op->family);
+  if (op->family->missed_answer) pd__family_choose_impls(&operation, op->family);
   pd__operation_end(&operation);
   return view;
 }
@@ -161,12 +161,12 @@ static void publish_choice(pd__op *op, pd__impl *best) {
 }
 
 static void choose_impls_for_op(pd__operation *operation, pd__op *op) {
-  publish_choice(op, ask_for_best_impl(operation, op, NULL));
+  publish_choice(op, find_best_usable_impl(operation, op, NULL));
   for (pd__view *view = op->views; view; view = view->next) choose_for_view(operation, op, view);
 }
 
 /* The validator refuses such a choice, unless it has waited for the implementation. */
-static void warn_of_sole_choice(pd__operation *operation, pd__family *family) {
+static void warn_if_choice_unusable(pd__operation *operation, pd__family *family) {
   const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
   bool alone = pd__preference_ask_if_unusable(operation, family, list, why, sizeof why);
@@ -182,26 +182,26 @@ static void increment_impl_revision(void) {
   __atomic_fetch_add(&pd__impl_revision, 1, __ATOMIC_RELEASE);
 }
 
-void pd__family_choose(pd__operation *operation, pd__family *family) {
+void pd__family_choose_impls(pd__operation *operation, pd__family *family) {
   do {
     family->missed_answer = false;
     for (pd__op *op = family->ops; op; op = op->next) choose_impls_for_op(operation, op);
-    warn_of_sole_choice(operation, family);
+    warn_if_choice_unusable(operation, family);
   } while (family->missed_answer);
   increment_impl_revision();
 }
 
-void pd__family_choose_changed(pd__operation *operation, pd__family *family) {
+void pd__family_choose_for_changed_ops(pd__operation *operation, pd__family *family) {
   for (pd__op *op; (op = pd__op_pop_changed(family));) choose_impls_for_op(operation, op);
-  warn_of_sole_choice(operation, family);
+  warn_if_choice_unusable(operation, family);
   increment_impl_revision();
-  if (family->missed_answer) pd__family_choose(operation, family);
+  if (family->missed_answer) pd__family_choose_impls(operation, family);
 }
 
 /* ---- Choices of callers that can call foreign implementations ---- */
 
 /* Returns NULL if none can run. */
-const pd__impl *pd__op_choose_any_in_thread(pd__operation *operation, const pd_op *op) {
+const pd__impl *pd__op_find_best_in_thread(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
     pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_in_thread(flag).str : "*", true);
@@ -213,7 +213,7 @@ const pd__impl *pd__op_choose_any_in_thread(pd__operation *operation, const pd_o
 const uint64_t *pd_op_revision(void) { return &pd__impl_revision; }
 
 pd__impl *pd__op_find_best(pd__op *op, const char *list) {
-  return list == get_process_list(op->family) ? find_best_of_process(op, list)
+  return list == get_process_list(op->family) ? find_best_in_process_list(op, list)
                                               : find_best_in_list(op, list, false);
 }
 
@@ -221,6 +221,6 @@ pd__impl *pd__op_find_best(pd__op *op, const char *list) {
 void pd__family_on_flag_change(pd_flag *flag, void *context) {
   (void)flag;
   PD__LOCKED_OPERATION(operation);
-  pd__family_choose(&operation, context);
+  pd__family_choose_impls(&operation, context);
   pd__operation_end(&operation);
 }

@@ -63,7 +63,7 @@ static pd__family *make_family(const char *name) {
   return family->name && family->def.name && family->def.help ? family : NULL;
 }
 
-pd__family *pd__family_add(const char *name) {
+pd__family *pd__family_find_or_add(const char *name) {
   size_t length = strlen(name);
   pd__family *family = pd__family_find(name, length);
   if (family) return family;
@@ -102,7 +102,7 @@ const pd__family *pd__family_find_by_flag_name(const char *name, size_t length,
 
 bool pd__family_reserve_member(void) { return pd__table_reserve(&by_flag, 1); }
 
-void pd__family_count_members(pd__family *family, int change) {
+void pd__family_adjust_member_count(pd__family *family, int change) {
   uint32_t hash = hash_flag(family->def.name, strlen(family->def.name));
   bool had = family->members > 0;
   family->members += (size_t)change;
@@ -147,7 +147,7 @@ static pd__op *make_op(pd__family *family, const pd_op_signature *of) {
   return op->text ? op : NULL;
 }
 
-pd__op *pd__op_add(pd__family *family, const pd_op_signature *of) {
+pd__op *pd__op_find_or_add(pd__family *family, const pd_op_signature *of) {
   op_key wanted = {family, NULL, of};
   uint32_t hash = pd__signature_hash(family->number, of);
   uint32_t item = pd__table_find(&by_text, hash, op_matches_signature, &wanted);

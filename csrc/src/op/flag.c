@@ -6,14 +6,14 @@
 #include "../definition/stage.h"
 #include "op.h"
 
-static void report_waiting_preferences(pd__report *report) {
+static void report_unmet_preferences(pd__report *report) {
   for (pd__family *family = NULL; (family = pd__family_next(family));) {
-    pd__preference_report_waiting(family, report);
+    pd__preference_report_unmet(family, report);
   }
 }
 
 static void prepare_flag_definition(pd__family *family) {
-  pd__report_waiting = report_waiting_preferences;
+  pd__report_waiting = report_unmet_preferences;
   pd__stage_own_validator =
       (pd__own_validator){pd__preference_check, pd__preference_check_names_locked};
   family->def.validate = pd__preference_check;
@@ -35,7 +35,7 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
   pd__stage_publish(&stage, waiting);
 }
 
-const char *pd__family_get_list(pd__operation *operation, pd__family *family) {
+const char *pd__family_get_preference_list(pd__operation *operation, pd__family *family) {
   const pd_flag *flag = pd__cell_flag(&family->cell);
   if (flag) return pd__flag_value(flag).str;
   PD__STAGE(stage);
@@ -63,9 +63,9 @@ static void update_family(pd__operation *operation, pd__family *family, pd__repo
   family->redefined = family->has_waiting_values = false;
   if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
   if (renewed) {
-    pd__family_choose(operation, family);
+    pd__family_choose_impls(operation, family);
   } else {
-    pd__family_choose_changed(operation, family);
+    pd__family_choose_for_changed_ops(operation, family);
   }
 }
 

@@ -172,7 +172,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
-  const pd__impl *impl = pd__op_choose_any_in_thread(&operation, op);
+  const pd__impl *impl = pd__op_find_best_in_thread(&operation, op);
   if (!impl) {
     status = pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
                       op->family->name, op->text);
@@ -181,7 +181,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   } else {
     status = pd__fail_memory(err);
   }
-  if (op->family->missed_answer) pd__family_choose(&operation, op->family);
+  if (op->family->missed_answer) pd__family_choose_impls(&operation, op->family);
   return pd__operation_return(&operation, status);
 }
 
@@ -194,6 +194,6 @@ pd_status pd_op_check_again(pd_op *op, pd_error *err) {
     each->why = NULL;
     op->last_compared = NULL;
   }
-  pd__family_choose(&operation, op->family);
+  pd__family_choose_impls(&operation, op->family);
   return pd__operation_return(&operation, PD_OK);
 }

@@ -6,15 +6,15 @@ typedef struct joining {
   pd__operation *operation;
   const pd__impl *impls;
   size_t count;
-  pd__op_need *first;
+  pd__unready_winner *first;
 } joining;
 
 /* If memory is out, the arena knows. */
-static void add_op_need(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
+static void add_unready_winner(joining *of, pd__op *op, pd__impl *impl, bool keeps) {
   bool staged = impl >= of->impls && impl < of->impls + of->count;
-  pd__op_need *made = pd__arena_alloc(&of->operation->arena, sizeof *made);
+  pd__unready_winner *made = pd__arena_alloc(&of->operation->arena, sizeof *made);
   if (!made) return;
-  *made = (pd__op_need){op, staged ? impl : NULL, impl->number, keeps, of->first};
+  *made = (pd__unready_winner){op, staged ? impl : NULL, impl->number, keeps, of->first};
   of->first = made;
 }
 
@@ -25,39 +25,41 @@ static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
     if (!best || best->asked || best->asking) return best;
     bool answers = !best->def->choice.usable;
     if (answers) pd__impl_ask_usable(of->operation, op, best); /* asks nobody */
-    if (!answers && !pd__impl_await_answer(best)) return best;
+    if (!answers && !pd__impl_mark_answer_awaited(best)) return best;
   }
 }
 
-static void find_op_need(joining *of, pd__op *op, const char *list) {
+static void add_if_unready(joining *of, pd__op *op, const char *list) {
   pd__impl *best = find_winning_impl(of, op, list);
   if (!best || best->asking) return;
   if (!best->asked) {
-    add_op_need(of, op, best, false);
+    add_unready_winner(of, op, best, false);
   } else if (!best->why && pd__impl_must_stay_loaded(op, best)) {
-    add_op_need(of, op, best, true);
+    add_unready_winner(of, op, best, true);
   }
 }
 
-pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impls, size_t count) {
+pd__unready_winner *pd__impls_find_unready_winners(pd__operation *operation, const pd__impl *impls,
+                                                   size_t count) {
   joining of = {operation, impls, count, NULL};
   for (size_t i = 0; i < count; i++) {
     pd__op *op = impls[i].op;
     if (op->family->members == 0) continue;
-    find_op_need(&of, op, pd__family_get_list(operation, op->family));
+    add_if_unready(&of, op, pd__family_get_preference_list(operation, op->family));
     for (const pd__view *view = op->views; view; view = view->next)
-      find_op_need(&of, op, view->list);
+      add_if_unready(&of, op, view->list);
   }
   return of.first;
 }
 
-/* Several needs may be about one candidate. */
-void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs) {
-  for (; needs; needs = needs->next) {
-    pd__impl *impl = needs->staged ? needs->staged : pd__impl_find(needs->number);
+/* One candidate may be there several times. */
+void pd__winners_make_ready(pd__operation *operation, const pd__unready_winner *winners) {
+  for (; winners; winners = winners->next) {
+    pd__impl *impl = winners->staged ? winners->staged : pd__impl_find(winners->number);
     if (!impl || impl->asking) continue;
-    if (!needs->keeps && !impl->asked) pd__impl_ask_usable(operation, needs->op, impl);
-    if (needs->keeps && !pd__module_is_permanent(impl->module)) pd__impl_retain(operation, impl);
+    if (!winners->keeps && !impl->asked) pd__impl_ask_usable(operation, winners->op, impl);
+    if (winners->keeps && !pd__module_is_permanent(impl->module))
+      pd__impl_keep_loaded(operation, impl);
   }
 }
 
@@ -68,5 +70,5 @@ bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, siz
     if (family->members == 0 || family->cell.flag) continue;
     pd__family_define_flag(operation, family, waiting);
   }
-  return pd__impls_check_flags(impls, count, report);
+  return pd__impls_check_flags_defined(impls, count, report);
 }

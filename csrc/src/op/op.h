@@ -59,7 +59,7 @@ struct pd__family {
   pd_scoped_cell value; /* if the flag is scoped */
   pd__op *ops, *last_op;
   uint32_t number;       /* from 1 */
-  size_t members;        /* records of all its operations; pd__family_count_members */
+  size_t members;        /* records of all its operations; pd__family_adjust_member_count */
   size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
@@ -87,8 +87,8 @@ pd__family *pd__family_find(const char *name, size_t length);
 
 /* Return the one of that name, or of that signature, and add it if needed; NULL if memory runs out.
  */
-pd__family *pd__family_add(const char *name);
-pd__op *pd__op_add(pd__family *family, const pd_op_signature *of);
+pd__family *pd__family_find_or_add(const char *name);
+pd__op *pd__op_find_or_add(pd__family *family, const pd_op_signature *of);
 
 /* Returns the first operation of the family that has these types; NULL if there is none. */
 pd__op *pd__op_find_of_types(const pd__family *family, const uint8_t *types);
@@ -101,7 +101,7 @@ const pd__family *pd__family_find_by_flag_name(const char *name, size_t length,
 /* Changes the number of members. Adding one needs room; reserving it returns false if memory is
  * out. */
 bool pd__family_reserve_member(void);
-void pd__family_count_members(pd__family *family, int change);
+void pd__family_adjust_member_count(pd__family *family, int change);
 
 /* pd__op_mark_changed appends an operation and its family to what is due. The others remove the
  * next one; NULL if nothing is. */
@@ -132,10 +132,10 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
 
 /* Returns whether definitions of flags, in the same module, leave the flags of the operations
  * alone; reports the others. */
-bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report);
+bool pd__impls_check_cell_names(const pd__cell *cells, size_t count, pd__report *report);
 
 /* Returns whether the flags of linked records are defined; reports why not. */
-bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *report);
+bool pd__impls_check_flags_defined(const pd__impl *impls, size_t count, pd__report *report);
 
 /* Returns the candidate of that number; NULL if it has left. */
 pd__impl *pd__impl_find(uint64_t number);
@@ -153,7 +153,7 @@ void pd__impl_ask_usable(pd__operation *operation, pd__op *op, pd__impl *impl);
 
 /* Returns whether this thread is asking that, further up its stack: the candidate then waits for
  * the answer, as for one that another thread asks. */
-bool pd__impl_await_answer(pd__impl *impl);
+bool pd__impl_mark_answer_awaited(pd__impl *impl);
 
 /* In the child of a fork, only the questions of this thread are left: the others are asked again.
  */
@@ -162,7 +162,7 @@ void pd__impls_reset_in_child(void);
 /* A call can't pin the module that it jumps into. So a module whose implementation other modules
  * call stays loaded until the process ends. */
 bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best);
-void pd__impl_retain(pd__operation *operation, pd__impl *impl);
+void pd__impl_keep_loaded(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
@@ -176,21 +176,23 @@ bool pd__preference_ask_if_unusable(pd__operation *operation, pd__family *family
  * A join links its records, checks them, and unlinks them again before it releases the lock, so
  * that nobody else sees them. */
 
-/* What a join must know before it publishes its records. */
-typedef struct pd__op_need {
+/* A candidate that would win, and must be asked or kept loaded before a join publishes its
+ * records. */
+typedef struct pd__unready_winner {
   pd__op *op;
   pd__impl *staged; /* NULL: the candidate of that number */
   uint64_t number;
   bool keeps; /* its module is to stay loaded; otherwise ask whether it can run */
-  struct pd__op_need *next;
-} pd__op_need;
+  struct pd__unready_winner *next;
+} pd__unready_winner;
 
-/* Returns what is still needed of the candidates that the linked records would make win, in the
- * arena of the operation; NULL if nothing is. */
-pd__op_need *pd__impls_find_needs(pd__operation *operation, const pd__impl *impls, size_t count);
+/* Returns the candidates that the linked records would make win and that aren't ready to, in the
+ * arena of the operation; NULL if all are. */
+pd__unready_winner *pd__impls_find_unready_winners(pd__operation *operation, const pd__impl *impls,
+                                                   size_t count);
 
-/* Finds that out. The records aren't linked. Releases the lock. */
-void pd__impls_meet_needs(pd__operation *operation, const pd__op_need *needs);
+/* Asks them, or keeps them loaded. The records aren't linked. Releases the lock. */
+void pd__winners_make_ready(pd__operation *operation, const pd__unready_winner *winners);
 
 /* Defines the flags of linked records; reports why that fails. Doesn't release the lock. */
 bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, size_t count,
@@ -202,7 +204,7 @@ bool pd__impls_define_flags(pd__operation *operation, const pd__impl *impls, siz
 void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__report *waiting);
 
 /* Returns the interned list that the flag has, or would have if it were defined now. */
-const char *pd__family_get_list(pd__operation *operation, pd__family *family);
+const char *pd__family_get_preference_list(pd__operation *operation, pd__family *family);
 
 /* Defines the flags of operations that were added, undefines those of operations that were removed,
  * and chooses the implementations of both. May release the lock. */
@@ -222,20 +224,20 @@ static inline bool pd__impl_is_foreign(const pd__impl *impl) { return !impl->def
 
 /* Returns what runs for a caller on this thread that can also call foreign implementations; NULL if
  * none can run. May release the lock. */
-const pd__impl *pd__op_choose_any_in_thread(pd__operation *operation, const pd_op *op);
+const pd__impl *pd__op_find_best_in_thread(pd__operation *operation, const pd_op *op);
 
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
-void pd__family_choose(pd__operation *operation, pd__family *family);
+void pd__family_choose_impls(pd__operation *operation, pd__family *family);
 
 /* The same for those of its operations that are due, while the flag hasn't changed: many signatures
  * may share it. */
-void pd__family_choose_changed(pd__operation *operation, pd__family *family);
+void pd__family_choose_for_changed_ops(pd__operation *operation, pd__family *family);
 
 /* ---- Arrays (arrays.c) ---- */
 
 /* Returns NULL if pd_op_about accepts the text; otherwise, where the error is. Needs no lock. */
-const char *pd__arrays_check(const char *text);
+const char *pd__arrays_find_error(const char *text);
 
 /* ---- At run time (register.c) ---- */
 
@@ -275,7 +277,7 @@ bool pd__preference_check_names_locked(const pd_flag_entry *const *entries, void
 void pd__family_on_flag_change(pd_flag *flag, void *context);
 
 /* Reports the implementations that the flag names and that aren't registered. */
-void pd__preference_report_waiting(const pd__family *family, pd__report *report);
+void pd__preference_report_unmet(const pd__family *family, pd__report *report);
 
 /* While this thread reads a command line that allows no pending values, unknown implementations in
  * it are errors. */

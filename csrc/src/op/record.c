@@ -32,14 +32,14 @@ static pd_status fail_record(const pd_op_def *def, pd_error *err, pd_status stat
                   pd__escape_text(quoted, name), why);
 }
 
-static bool has_valid_types(const pd_op_signature *of) {
+static bool has_terminated_types(const pd_op_signature *of) {
   size_t count = 0;
   while (count < sizeof of->types && of->types[count]) count++;
   return count > 0 && count < sizeof of->types;
 }
 
 static pd_status check_arrays_syntax(const pd_op_def *def, pd_error *err) {
-  const char *wrong = pd__arrays_check(def->about.arrays);
+  const char *wrong = pd__arrays_find_error(def->about.arrays);
   char why[200], quoted[PD__ESCAPED_SIZE];
   if (!wrong) return PD_OK;
   snprintf(why, sizeof why, "the text of its arrays has %s, expected one such as f32[m,n]",
@@ -64,7 +64,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
     return fail_record(def, err, PD_ERR_NAME,
                        "expected a name of letters, digits, _ . - that begins with a letter or _");
   }
-  if (!of->text || !has_valid_types(of)) {
+  if (!of->text || !has_terminated_types(of)) {
     return fail_record(def, err, PD_ERR_ARGUMENT,
                        "expected a signature of codes with a 0 at its end");
   }
@@ -163,7 +163,7 @@ static bool is_observer(const pd__impl *impl) {
   return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
 }
 
-static void count_family_record(const pd__impl *impl, int change) {
+static void adjust_family_counts(const pd__impl *impl, int change) {
   pd__op *op = impl->op;
   pd__family *family = op->family;
   size_t definitions = impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
@@ -171,7 +171,7 @@ static void count_family_record(const pd__impl *impl, int change) {
   family->definitions += definitions;
   pd__op_mark_changed(op);
   if (is_observer(impl)) return;
-  pd__family_count_members(family, change);
+  pd__family_adjust_member_count(family, change);
   if (impl->def->slot) *(impl->def->scoped ? &family->scoped : &family->plain) += (size_t)change;
 }
 
@@ -198,8 +198,8 @@ static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
 
 static pd_status link_impl(pd__impl *impl, pd_error *err) {
   const pd_op_def *def = impl->def;
-  pd__family *family = pd__family_add(def->signature->name);
-  pd__op *op = family ? pd__op_add(family, def->signature) : NULL;
+  pd__family *family = pd__family_find_or_add(def->signature->name);
+  pd__op *op = family ? pd__op_find_or_add(family, def->signature) : NULL;
   impl->name = pd__intern_text(def->name);
   if (!op || !impl->name || !pd__family_reserve_member()) return pd__fail_memory(err);
   if (def->kind != PD_KIND_OP_IMPORT) {
@@ -208,7 +208,7 @@ static pd_status link_impl(pd__impl *impl, pd_error *err) {
   }
   impl->op = op;
   if (def->slot) link_slot(impl);
-  count_family_record(impl, 1);
+  adjust_family_counts(impl, 1);
   return PD_OK;
 }
 
@@ -226,7 +226,7 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 }
 
 /* An import or implementation of a signature that isn't defined, although others are. */
-static pd_status check_signature(const pd__impl *impl, pd_error *err) {
+static pd_status check_signature_defined(const pd__impl *impl, pd_error *err) {
   char place[PD__RECORD_LOCATION_SIZE], found[700] = "";
   const pd__op *op = impl->op;
   if (op->definitions > 0 || op->family->definitions == 0 || is_observer(impl)) return PD_OK;
@@ -249,7 +249,7 @@ static pd_status check_same_scoping(const pd__impl *impl, pd_error *err) {
 }
 
 /* The name of the flag must be free: another definition would say what it means. */
-static pd_status check_family_flag(const pd__impl *impl, pd_error *err) {
+static pd_status check_family_flag_available(const pd__impl *impl, pd_error *err) {
   const pd__family *family = impl->op->family;
   pd_flag *node = pd__names_find(family->def.name, strlen(family->def.name));
   bool free =
@@ -280,7 +280,7 @@ static pd_status check_flag_name_unique(const pd__impl *impl, pd_error *err) {
                   flag);
 }
 
-static pd_status check_flag_name(const pd__naming *of, pd_error *err) {
+static pd_status check_not_op_flag_name(const pd__naming *of, pd_error *err) {
   const pd__family *family = pd__family_find_by_flag_name(of->name, of->length, NULL);
   if (!family || (of->def->kind == PD_KIND_IMPORT && of->def->type == PD_TYPE_string)) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT,
@@ -289,13 +289,13 @@ static pd_status check_flag_name(const pd__naming *of, pd_error *err) {
                   of->def->line, family->name);
 }
 
-bool pd__impls_check_names(const pd__cell *cells, size_t count, pd__report *report) {
+bool pd__impls_check_cell_names(const pd__cell *cells, size_t count, pd__report *report) {
   pd_error err;
   pd_status before = report->status;
   for (size_t i = 0; i < count; i++) {
     for (pd__naming at = {.def = cells[i].def}; pd__naming_next(&at);) {
       bool may = at.length > 5 && !memcmp(at.name, "impl.", 5);
-      if (may && check_flag_name(&at, &err) != PD_OK) pd__report_add(report, &err);
+      if (may && check_not_op_flag_name(&at, &err) != PD_OK) pd__report_add(report, &err);
     }
   }
   return report->status == before;
@@ -309,9 +309,9 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   }
   for (size_t i = 0; i < count; i++) {
     if (!impls[i].op) continue;
-    pd_status status = check_signature(&impls[i], &err);
+    pd_status status = check_signature_defined(&impls[i], &err);
     if (status == PD_OK) status = check_same_scoping(&impls[i], &err);
-    if (status == PD_OK) status = check_family_flag(&impls[i], &err);
+    if (status == PD_OK) status = check_family_flag_available(&impls[i], &err);
     if (status == PD_OK) status = check_flag_name_unique(&impls[i], &err);
     if (status != PD_OK) pd__report_add(report, &err);
   }
@@ -320,12 +320,12 @@ bool pd__impls_link(pd__impl *impls, size_t count, pd__report *report) {
   return false;
 }
 
-bool pd__impls_check_flags(const pd__impl *impls, size_t count, pd__report *report) {
+bool pd__impls_check_flags_defined(const pd__impl *impls, size_t count, pd__report *report) {
   pd_error err;
   for (size_t i = 0; i < count; i++) {
     const pd__op *op = impls[i].op;
     if (!op || op->family->members == 0 || op->family->cell.flag) continue;
-    if (check_family_flag(&impls[i], &err) == PD_OK) pd__fail_memory(&err);
+    if (check_family_flag_available(&impls[i], &err) == PD_OK) pd__fail_memory(&err);
     pd__report_add(report, &err);
     return false;
   }
@@ -371,7 +371,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count) {
     if (!impl->op) continue;
     if (impl->def->slot) unlink_slot(impl);
     if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
-    count_family_record(impl, -1);
+    adjust_family_counts(impl, -1);
     impl->op = NULL;
   }
 }

@@ -20,7 +20,7 @@ static pd__numbered all;
 
 /* ---- Registering ---- */
 
-static uintptr_t get_impl_address(const pd_op_def *def, size_t i) {
+static uintptr_t get_address_used_by_impl(const pd_op_def *def, size_t i) {
   const uintptr_t used[] = {(uintptr_t)def->choice.function, (uintptr_t)def->slot,
                             (uintptr_t)def->choice.usable};
   return used[i];
@@ -72,7 +72,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   made->def = whole;
   bool imports = whole.kind == PD_KIND_OP_IMPORT;
   for (size_t i = 0; i < USED; i++) { /* the loader mustn't be called with the lock held */
-    made->modules[i] = pd__module_add_registration(get_impl_address(&whole, i));
+    made->modules[i] = pd__module_add_registration(get_address_used_by_impl(&whole, i));
   }
   made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
   PD__LOCKED_OPERATION(operation);
@@ -90,7 +90,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (out) *out = number; /* `usable` may take it back */
   pd__impls_update_families(&operation, &report);
   made = pd__numbered_find(&all, number); /* it may have left meanwhile */
-  bool stays = !made || pd__impls_check_flags(&made->impl, 1, &report);
+  bool stays = !made || pd__impls_check_flags_defined(&made->impl, 1, &report);
   if (!stays) drop_registered_impl(&operation, made);
   if (!stays && out) *out = before;
   return pd__operation_return(&operation, report.status);
@@ -116,7 +116,8 @@ void pd__impls_remove_of_module(pd__operation *operation, const pd_module *modul
   pd_impl last = 0;
   for (registered_impl *each; (each = pd__numbered_find_after(&all, last));) {
     size_t i = 0;
-    while (i < USED && !pd__module_has_address(module, get_impl_address(&each->def, i))) i++;
+    while (i < USED && !pd__module_has_address(module, get_address_used_by_impl(&each->def, i)))
+      i++;
     last = each->impl.registered;
     if (i < USED) drop_registered_impl(operation, each);
   }

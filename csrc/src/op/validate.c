@@ -72,7 +72,7 @@ static bool reject_unknown(const pd__family *family, const pd__preference *item,
   return false;
 }
 
-void pd__preference_report_waiting(const pd__family *family, pd__report *report) {
+void pd__preference_report_unmet(const pd__family *family, pd__report *report) {
   char why[PD__WHY_SIZE], source[PD__SOURCE_SIZE];
   pd__preference item;
   const pd_flag *flag = pd__cell_flag(&family->cell);
