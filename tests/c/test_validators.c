@@ -382,22 +382,22 @@ TEST(a_default_of_a_file_is_called_default) {
 TEST(validators_are_counted_as_they_come_and_go) {
   pd_hook hook;
   pd_flag_def def = definition(PD_TYPE_int64, "c");
-  CHECK(!pd__hooks_has_validators());
+  CHECK(!pd__hooks_can_have_validators());
   define_two();
-  CHECK(!pd__hooks_has_validators());
+  CHECK(!pd__hooks_can_have_validators());
   CHECK_OK(pd_validator_add(&a, 1, is_small, NULL, NULL, &hook, &err));
-  CHECK(pd__hooks_has_validators());
+  CHECK(pd__hooks_can_have_validators());
   CHECK_OK(pd_hook_remove(hook, &err));
-  CHECK(!pd__hooks_has_validators());
+  CHECK(!pd__hooks_can_have_validators());
   def.validate = is_small;
   pd_flag *flag = register_flag(&def);
-  CHECK(pd__hooks_has_validators());
+  CHECK(pd__hooks_can_have_validators());
   CHECK_OK(pd_flag_unregister(flag, &err));
-  CHECK(!pd__hooks_has_validators());
+  CHECK(!pd__hooks_can_have_validators());
   def.validate = NULL;
   def.required = true;
   flag = register_flag(&def);
-  CHECK(pd__hooks_has_validators());
+  CHECK(pd__hooks_can_have_validators());
 }
 
 static uint32_t count_validators(const pd_flag *flag) { return flag_info(flag).validators; }

@@ -64,7 +64,7 @@ static pd__question *make_definition_question(pd__stage *stage, pd__draft *draft
 
 static pd__question *make_hook_question(pd__stage *stage, pd__draft *draft, pd__hook *hook,
                                         const pd_flag_entry *proposed) {
-  pd__question *made = pd__question_of_hook(stage->operation, hook);
+  pd__question *made = pd__question_new_for_hook(stage->operation, hook);
   for (size_t i = 0; made && i < made->count; i++) {
     pd__subject *subject = &made->subjects[i];
     pd__flag_adopt_assigned(stage->operation, subject->flag);
@@ -129,8 +129,8 @@ static pd__verdict add_question_verdict(pd__stage *stage, pd__draft *draft, pd__
   }
   if (asked->accepted) return so_far;
   asked->next = NULL;
-  pd__questions_collect_refusals(asked, &stage->plan->refused, &stage->operation->arena);
-  pd__questions_report(asked, &stage->plan->rejected);
+  pd__questions_collect_fleet_refusals(asked, &stage->plan->refused, &stage->operation->arena);
+  pd__questions_report_rejections(asked, &stage->plan->rejected);
   return PD__REJECTED;
 }
 

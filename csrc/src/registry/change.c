@@ -242,7 +242,7 @@ void pd__changes_add_pop(pd__changes *changes, pd__override_entry *override_entr
 pd_status pd__changes_validate(pd__changes *changes) {
   pd__report *report = changes->report;
   pd_error err;
-  bool asks = changes->hooked || (changes->ask_all && pd__hooks_has_validators());
+  bool asks = changes->hooked || (changes->ask_all && pd__hooks_can_have_validators());
   if (!asks || changes->skips_validators) return report->status;
   if (pd__hooks_check_depth(&err) != PD_OK) {
     pd__report_add(report, &err);

@@ -24,7 +24,7 @@ pd__hook *pd__hooks_next(const pd__hook *previous) {
   return pd__numbered_find_after(&hooks, previous ? previous->number : 0);
 }
 
-bool pd__hooks_has_validators(void) { return asking > 0 || hooks.count > hooks.removed; }
+bool pd__hooks_can_have_validators(void) { return asking > 0 || hooks.count > hooks.removed; }
 
 void pd__hooks_count_definition(const pd_flag_def *def, int change) {
   if (def->validate || def->required || def->assignable) asking += (size_t)change;
@@ -32,7 +32,7 @@ void pd__hooks_count_definition(const pd_flag_def *def, int change) {
 
 /* ---- Adding ---- */
 
-static pd_status check_hook_flags(pd_flag *const *flags, size_t count, pd_error *err) {
+static pd_status prepare_hook_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
     if (!flags[i]->defined) return pd__fail_flag_gone(flags[i], err);
@@ -45,7 +45,7 @@ static pd__targets *get_target_list(const pd__target *target) {
   return target->flag ? &target->flag->extra->hooks : &pd__general_watchers;
 }
 
-static void append_to_flag_hooks(pd__target *target) {
+static void append_target(pd__target *target) {
   pd__targets *list = get_target_list(target);
   target->previous = list->last;
   *(list->last ? &list->last->next : &list->first) = target;
@@ -60,7 +60,7 @@ static void unlink_target(pd__target *target) {
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err) {
-  pd_status status = check_hook_flags(flags, count, err);
+  pd_status status = prepare_hook_flags(flags, count, err);
   if (status != PD_OK) return status;
   size_t targets = count > 0 ? count : 1;
   pd__hook *made = calloc(1, sizeof *made + targets * sizeof *made->targets);
@@ -76,7 +76,7 @@ pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count
   for (size_t i = 0; i < targets; i++) {
     pd_flag *flag = count > 0 ? flags[i] : NULL;
     made->targets[i] = (pd__target){.hook = made, .flag = flag, .type = flag ? flag->type : 0};
-    append_to_flag_hooks(&made->targets[i]);
+    append_target(&made->targets[i]);
   }
   if (out) *out = number;
   return PD_OK;

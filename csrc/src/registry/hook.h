@@ -26,7 +26,7 @@ bool pd__flag_has_hooks(const pd_flag *flag);
 /* Returns whether a whole command line must be validated: a definition is required, has a
  * validator or is assignable and may get one, or there is a hook. pd__hooks_count_definition adds
  * `change`, 1 or -1, to the number of such definitions. */
-bool pd__hooks_has_validators(void);
+bool pd__hooks_can_have_validators(void);
 void pd__hooks_count_definition(const pd_flag_def *def, int change);
 
 /* A reference that an operation has to a hook. */

@@ -34,16 +34,16 @@ static void drop_rejected_fleet_values(pd__operation *operation, pd_hook added) 
 
 /* ---- Adding and removing ---- */
 
-static pd__handler make_handler(uintptr_t function, void *context) {
+static pd__handler register_handler(uintptr_t function, void *context) {
   return (pd__handler){(pd__function *)function, context, pd__module_add_registration(function)};
 }
 
-static pd_status add_function(bool watches, uintptr_t function, void *context,
-                              void (*release)(void *), pd_flag *const *flags, size_t count,
-                              pd_hook *out, pd_error *err) {
+static pd_status add_validator_or_watcher(bool watches, uintptr_t function, void *context,
+                                          void (*release)(void *), pd_flag *const *flags,
+                                          size_t count, pd_hook *out, pd_error *err) {
   pd__hook like = {.watches = watches,
-                   .call = make_handler(function, context),
-                   .release = make_handler((uintptr_t)release, context)};
+                   .call = register_handler(function, context),
+                   .release = register_handler((uintptr_t)release, context)};
   PD__LOCKED_OPERATION(operation);
   pd_hook added;
   pd_status status = pd__hook_add(&like, flags, count, &added, err);
@@ -61,13 +61,15 @@ pd_status pd_validator_add(pd_flag *const *flags, size_t count, pd_validator fun
   if (!flags) return pd__fail_null(err, "flags");
   if (count == 0) return pd__fail(err, PD_ERR_ARGUMENT, "count is 0, expected some flags");
   if (!function) return pd__fail_null(err, "function");
-  return add_function(false, (uintptr_t)function, context, release, flags, count, out, err);
+  return add_validator_or_watcher(false, (uintptr_t)function, context, release, flags, count, out,
+                                  err);
 }
 
 pd_status pd_watcher_add(pd_flag *flag, pd_watcher function, void *context, void (*release)(void *),
                          pd_hook *out, pd_error *err) {
   if (!function) return pd__fail_null(err, "function");
-  return add_function(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0, out, err);
+  return add_validator_or_watcher(true, (uintptr_t)function, context, release, &flag, flag ? 1 : 0,
+                                  out, err);
 }
 
 static pd_status remove_or_defer_hook(pd_hook number, bool removes, pd_error *err) {
@@ -92,7 +94,7 @@ pd_status pd_hook_defer(pd_hook number, pd_error *err) {
 /* ---- Handlers ---- */
 
 static pd_status set_handler(pd__handling what, uintptr_t function, void *context) {
-  pd__handler fresh = make_handler(function, context);
+  pd__handler fresh = register_handler(function, context);
   PD__LOCKED_OPERATION(operation);
   pd__handler_set(&operation, what, fresh);
   return pd__operation_return(&operation, PD_OK);

@@ -95,7 +95,7 @@ pd_module *pd__module_find_at(const void *address) {
 }
 
 /* Replaces `count` of them, at that index, by `fresh` or, if that is NULL, by none. */
-static void replace_by_address(size_t at, size_t count, pd_module *fresh) {
+static void replace_placed_range(size_t at, size_t count, pd_module *fresh) {
   pd_module **from = placed.items + at;
   size_t added = fresh ? 1 : 0, behind = placed.count - at - count;
   memmove(from + added, from + count, behind * sizeof *from);
@@ -104,9 +104,9 @@ static void replace_by_address(size_t at, size_t count, pd_module *fresh) {
 }
 
 /* An image that was at these addresses and has no record has left without notice. */
-static void insert_by_address(pd_module *module, const pd__platform_image *image) {
+static void insert_placed_module(pd_module *module, const pd__platform_image *image) {
   size_t at = find_first_ending_above(module->low), count = 0;
-  if (at < placed.count && placed.items[at] == module) replace_by_address(at, 1, NULL);
+  if (at < placed.count && placed.items[at] == module) replace_placed_range(at, 1, NULL);
   module->low = image->low;
   module->high = image->high;
   for (at = find_first_ending_above(image->low); at + count < placed.count; count++) {
@@ -114,10 +114,10 @@ static void insert_by_address(pd_module *module, const pd__platform_image *image
     if (old->low >= image->high) break;
     if (!old->has_record) old->present = false;
   }
-  replace_by_address(at, count, module);
+  replace_placed_range(at, count, module);
 }
 
-static bool reserve_by_address(void) {
+static bool reserve_placed_slot(void) {
   pd_module **items = pd__arena_make_room(&placed.arena, placed.items, placed.count,
                                           &placed.capacity, sizeof(pd_module *));
   if (items) placed.items = items;
@@ -151,14 +151,14 @@ static pd_module *add_module(const char *path, uint32_t hash) {
 
 pd_module *pd__module_add(const pd__platform_image *image) {
   const char *path = pd__intern_text(image->path);
-  if (!path || !reserve_by_address()) return NULL;
+  if (!path || !reserve_placed_slot()) return NULL;
   uint32_t hash = pd__hash_text(path, strlen(path));
   uint32_t number = pd__table_find(&by_path, hash, is_reusable_module, path);
   pd_module *module = number ? module_of_number(number) : add_module(path, hash);
   if (!module) return NULL;
   pd__module_mark_gone(module);
   module->permanent &= module->low == image->low; /* it was withdrawn, and never left */
-  insert_by_address(module, image);
+  insert_placed_module(module, image);
   module->present = true;
   module->stays = image->stays;
   module->registrations = 0;

@@ -64,7 +64,7 @@ pd_status pd__flag_fill_entry(const pd_flag *flag, size_t index, pd_flag_entry *
 
 /* ---- For hosts ---- */
 
-/* The result of a finder, in our version of the struct. */
+/* What a filler fills in, in our version of the struct. */
 typedef union view {
   size_t size;
   pd_flag_info info;
@@ -72,11 +72,11 @@ typedef union view {
   pd_cell_info cell;
 } view;
 
-typedef pd_status viewer(const pd_flag *flag, size_t index, view *found, pd_error *err);
+typedef pd_status view_filler(const pd_flag *flag, size_t index, view *found, pd_error *err);
 
-/* Calls `find` and copies the fields that the caller knows; `least` as in pd__sized_check. */
-static pd_status view_flag(const pd_flag *flag, size_t index, viewer *find, size_t size, void *out,
-                           size_t least, const char *what, pd_error *err) {
+/* Calls `fill` and copies the fields that the caller knows; `least` as in pd__sized_check. */
+static pd_status get_flag_view(const pd_flag *flag, size_t index, view_filler *fill, size_t size,
+                               void *out, size_t least, const char *what, pd_error *err) {
   view found;
   memset(&found, 0, sizeof found);
   found.size = size;
@@ -85,12 +85,12 @@ static pd_status view_flag(const pd_flag *flag, size_t index, viewer *find, size
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
   status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
-  if (status == PD_OK) status = find(flag, index, &found, err);
+  if (status == PD_OK) status = fill(flag, index, &found, err);
   if (status == PD_OK) pd__sized_copy_out(out, &found, size);
   return pd__operation_return(&operation, status);
 }
 
-static pd_status view_info(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+static pd_status fill_info_view(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   (void)index;
   if (!pd__flag_fill_info(flag, &found->info)) return pd__fail_memory(err);
   if (pd__scope_find_value(flag)) found->info.source = PD_SOURCE_SCOPE;
@@ -98,8 +98,8 @@ static pd_status view_info(const pd_flag *flag, size_t index, view *found, pd_er
 }
 
 pd_status pd_flag_get_info(const pd_flag *flag, pd_flag_info *info, pd_error *err) {
-  return view_flag(flag, 0, view_info, sizeof *info, info, PD__SIZE_UP_TO(pd_flag_info, cells),
-                   "info", err);
+  return get_flag_view(flag, 0, fill_info_view, sizeof *info, info,
+                       PD__SIZE_UP_TO(pd_flag_info, cells), "info", err);
 }
 
 const char *pd_flag_get_name(const pd_flag *flag) {
@@ -112,7 +112,7 @@ const char *pd_flag_get_name(const pd_flag *flag) {
 }
 
 /* The values of this thread's scopes come first. */
-static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+static pd_status fill_entry_view(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   pd_flag_entry *entry = &found->entry;
   const pd__scoped *scoped = pd__scope_find_value_at(flag, &index);
   if (!scoped) return pd__flag_fill_entry(flag, index, entry, err);
@@ -126,11 +126,11 @@ static pd_status view_entry(const pd_flag *flag, size_t index, view *found, pd_e
 
 pd_status pd_flag_get_entry(const pd_flag *flag, size_t index, pd_flag_entry *entry,
                             pd_error *err) {
-  return view_flag(flag, index, view_entry, sizeof *entry, entry,
-                   PD__SIZE_UP_TO(pd_flag_entry, origin), "entry", err);
+  return get_flag_view(flag, index, fill_entry_view, sizeof *entry, entry,
+                       PD__SIZE_UP_TO(pd_flag_entry, origin), "entry", err);
 }
 
-static pd_status view_cell(const pd_flag *flag, size_t index, view *found, pd_error *err) {
+static pd_status fill_cell_view(const pd_flag *flag, size_t index, view *found, pd_error *err) {
   const pd__cell *cell = flag->cells;
   for (size_t left = index; cell && left > 0; left--) cell = cell->next;
   if (!cell) return pd__fail(err, PD_ERR_ARGUMENT, "%s: has no cell %zu", flag->name, index);
@@ -147,6 +147,6 @@ static pd_status view_cell(const pd_flag *flag, size_t index, view *found, pd_er
 }
 
 pd_status pd_flag_get_cell(const pd_flag *flag, size_t index, pd_cell_info *info, pd_error *err) {
-  return view_flag(flag, index, view_cell, sizeof *info, info,
-                   PD__SIZE_UP_TO(pd_cell_info, in_step), "info", err);
+  return get_flag_view(flag, index, fill_cell_view, sizeof *info, info,
+                       PD__SIZE_UP_TO(pd_cell_info, in_step), "info", err);
 }

@@ -103,7 +103,7 @@ static bool classify_event(const pd__journal_state *before, const pd__journal_st
 
 /* Returns what was seen of a flag; NULL if memory is out: then readers must read everything again.
  */
-static pd__journal_state *find_state(const pd_flag *flag) {
+static pd__journal_state *find_or_add_state(const pd_flag *flag) {
   if (flag->index >= seen_count) {
     size_t count = 2 * (size_t)flag->index + 64;
     pd__journal_state *grown = realloc(seen, count * sizeof *seen);
@@ -121,7 +121,7 @@ static pd__journal_state *find_state(const pd_flag *flag) {
 
 void pd__journal_record_if_changed(pd_flag *flag) {
   pd_event kind;
-  pd__journal_state now = read_state(flag), *last = find_state(flag);
+  pd__journal_state now = read_state(flag), *last = find_or_add_state(flag);
   if (!last || !classify_event(last, &now, &kind)) return;
   now.revision = revision + 1;
   ring[now.revision % PD_JOURNAL_KEPT] = (pd__event){.revision = now.revision,
@@ -152,7 +152,7 @@ bool pd__journal_start(void) {
   if (!ring) ring = calloc(PD_JOURNAL_KEPT, sizeof *ring);
   if (!ring) return false;
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    pd__journal_state *first = find_state(flag);
+    pd__journal_state *first = find_or_add_state(flag);
     if (!first) return false;
     *first = read_state(flag);
   }

@@ -24,7 +24,7 @@ pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__han
   return made;
 }
 
-pd__question *pd__question_of_hook(pd__operation *operation, pd__hook *hook) {
+pd__question *pd__question_new_for_hook(pd__operation *operation, pd__hook *hook) {
   pd__question *made = pd__question_new(operation, hook, hook->call, hook->count);
   for (size_t i = 0; made && i < hook->count; i++) {
     pd_flag *flag = hook->targets[i].flag;
@@ -72,15 +72,15 @@ static const char *escape_value(const pd__subject *seen, char escaped[PD__ESCAPE
   return pd__escape_text(escaped, pd__value_text(seen->flag->type, seen->entry.value, number));
 }
 
-/* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `given` leaves
- * out the defaults. */
-static void write_values(const pd__question *one, bool given, char out[VALUES_SIZE]) {
+/* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `only_given`
+ * leaves out the defaults. */
+static void write_values(const pd__question *one, bool only_given, char out[VALUES_SIZE]) {
   bool fits = true;
   out[0] = '\0';
   for (size_t i = 0; fits && i < one->count; i++) {
     char item[ITEM_SIZE], name[PD__ESCAPED_SIZE], value[PD__ESCAPED_SIZE], place[PD__ESCAPED_SIZE];
     const pd__subject *seen = &one->subjects[i];
-    if (given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
+    if (only_given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
     snprintf(item, sizeof item, "--%s=%s (%s)", pd__escape_text(name, seen->flag->name),
              escape_value(seen, value), pd__origin_write(&seen->entry.origin, place));
     fits = pd__append_item(out, VALUES_SIZE, item);
@@ -123,7 +123,7 @@ static void report_without_reason(const pd__question *one, const char *subject,
 }
 
 /* The reason of a group already names its flags. */
-static void report_group(const pd__question *one, pd__report *report) {
+static void report_group_rejection(const pd__question *one, pd__report *report) {
   char given[VALUES_SIZE];
   write_values(one, true, given);
   pd__report_fail(report, PD_ERR_REFUSED, "%s%s%s", one->why, *given ? "; given: " : "", given);
@@ -135,7 +135,7 @@ static void report_rejection(const pd__question *one, pd__report *report) {
   write_subject(one, subject);
   report->flag = one->count == 1 ? one->subjects[0].flag : NULL;
   if ((pd_validator)one->call.function == pd__group_check) {
-    report_group(one, report);
+    report_group_rejection(one, report);
   } else if (!*one->why || has_secret_in_reason(one)) {
     report_without_reason(one, subject, report);
   } else {
@@ -144,13 +144,14 @@ static void report_rejection(const pd__question *one, pd__report *report) {
   report->flag = NULL;
 }
 
-void pd__questions_report(const pd__question *each, pd__report *report) {
+void pd__questions_report_rejections(const pd__question *each, pd__report *report) {
   for (; each; each = each->next) {
     if (!each->accepted) report_rejection(each, report);
   }
 }
 
-bool pd__questions_collect_refusals(const pd__question *each, pd__refusals *to, pd__arena *arena) {
+bool pd__questions_collect_fleet_refusals(const pd__question *each, pd__refusals *to,
+                                          pd__arena *arena) {
   size_t before = to->count;
   for (; each; each = each->next) {
     for (size_t i = 0; !each->accepted && i < each->count; i++) {

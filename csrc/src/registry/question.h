@@ -33,7 +33,7 @@ pd__question *pd__question_new(pd__operation *operation, pd__hook *hook, pd__han
                                size_t count);
 
 /* Returns a question to a hook about its flags, whose entries the caller fills in. */
-pd__question *pd__question_of_hook(pd__operation *operation, pd__hook *hook);
+pd__question *pd__question_new_for_hook(pd__operation *operation, pd__hook *hook);
 
 /* Pins the modules of the validators in a list. Returns false if the lock had to be released for
  * that: look everything up again then. A module that can't be pinned counts as a rejection. */
@@ -44,11 +44,12 @@ void pd__questions_ask(pd__operation *operation, pd__question *list);
 
 /* Reports the rejections of a list. The flags must be those that the validators were asked about.
  */
-void pd__questions_report(const pd__question *list, pd__report *report);
+void pd__questions_report_rejections(const pd__question *list, pd__report *report);
 
 /* Refuses the values of the fleet that take part in the rejections of a list. Returns whether that
  * refuses another revision: ask again without its values then. */
-bool pd__questions_collect_refusals(const pd__question *list, pd__refusals *to, pd__arena *arena);
+bool pd__questions_collect_fleet_refusals(const pd__question *list, pd__refusals *to,
+                                          pd__arena *arena);
 
 /* ---- Converters (convert.c) ---- */
 

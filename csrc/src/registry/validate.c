@@ -125,7 +125,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
                     "while a module is loaded or unloaded",
                     hook->targets[0].flag->name);
   } else {
-    add_question(all, pd__question_of_hook(all->changes->operation, hook));
+    add_question(all, pd__question_new_for_hook(all->changes->operation, hook));
   }
 }
 
@@ -217,10 +217,10 @@ static bool run_validation_round(pd__changes *changes) {
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
   if (!pinned || !is_validation_current(&all)) return false;
-  if (changes->yields && pd__questions_collect_refusals(all.first, &changes->refusals, arena))
+  if (changes->yields && pd__questions_collect_fleet_refusals(all.first, &changes->refusals, arena))
     return false;
   if (changes->ask_all) check_required(&all);
-  pd__questions_report(all.first, changes->report);
+  pd__questions_report_rejections(all.first, changes->report);
   return true;
 }
 
