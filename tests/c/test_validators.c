@@ -270,7 +270,7 @@ static void push_temporary(pd_flag *flag, int64_t value) {
   changes.pushes = changes.temporary = true;
   pd_assignment item = {flag, NULL, PD_TYPE_int64, {.i64 = value}};
   pd__changes_add_assignments(&changes, &item, 1, &origin);
-  CHECK_OK(pd__operation_return(&operation, pd__changes_finish(&changes)));
+  CHECK_OK(pd__operation_return(&operation, pd__changes_validate_and_commit(&changes)));
 }
 
 static int warned;

@@ -67,7 +67,7 @@ static pd__question *make_hook_question(pd__stage *stage, pd__draft *draft, pd__
   pd__question *made = pd__question_new_for_hook(stage->operation, hook);
   for (size_t i = 0; made && i < made->count; i++) {
     pd__subject *subject = &made->subjects[i];
-    pd__flag_adopt_assigned(stage->operation, subject->flag);
+    pd__flag_adopt_assigned_value(stage->operation, subject->flag);
     describe_subject(stage, subject->flag, subject);
     if (subject->flag == draft->flag) subject->entry = *proposed;
   }

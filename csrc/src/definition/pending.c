@@ -242,7 +242,7 @@ static void assign_to_new_flag(pd__operation *operation, pd_flag *node, const ch
   changes.merges = given->merges;
   changes.yields = given->origin.source != PD_SOURCE_FLEET;
   pd__changes_add_assignment(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
-  pd__changes_finish(&changes);
+  pd__changes_validate_and_commit(&changes);
   if (report->status == PD_OK) report->status = own.status;
 }
 

@@ -273,7 +273,7 @@ static bool commit_plan(pd__stage *stage, pd__report *waiting) {
     pd__change *change = &plan->items[i];
     change->flag = pd__draft_node(change->flag);
     change->generation = pd__flag_generation(change->flag);
-    pd__flag_adopt_assigned(stage->operation, change->flag);
+    pd__flag_adopt_assigned_value(stage->operation, change->flag);
   }
   if (plan->count == 0 || pd__commit_changes(plan, &err) == PD_OK) return true;
   pd__report_add(waiting, &err);

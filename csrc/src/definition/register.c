@@ -203,7 +203,7 @@ static pd_status register_flag(pd__operation *operation, registration *at, pd_er
 static pd_status replace_flag(pd__operation *operation, registration *at, pd_error *err) {
   pd_flag *flag = pd__names_find(at->def.name, strlen(at->def.name));
   if (!flag || !pd__flag_def(flag)) return register_flag(operation, at, err);
-  pd__flag_adopt_assigned(operation, flag);
+  pd__flag_adopt_assigned_value(operation, flag);
   pd__changes changes = {.operation = operation};
   pd__notice **from = pd__notices_begin(operation);
   pd_status status = pd__notices_add(&changes, flag, err);
@@ -251,10 +251,10 @@ pd_status pd_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t c
 pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_defined(&operation, flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(&operation, flag, err);
   if (status == PD_OK) status = pd__flag_check_can_unregister(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  pd__flag_withdraw(flag);
+  pd__flag_mark_withdrawn(flag);
   for (registered_flag *gone; (gone = first_registered(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);

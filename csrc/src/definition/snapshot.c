@@ -67,7 +67,7 @@ static void free_snapshot(pd_snapshot *snapshot) {
 pd_status pd_snapshot_take(pd_snapshot **out, pd_error *err) {
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
-  pd__flags_adopt_assigned(&operation);
+  pd__flags_adopt_assigned_values(&operation);
   pd_snapshot *made = calloc(1, sizeof *made);
   pd_status status = made ? fill_snapshot(made, &operation.arena, err) : pd__fail_memory(err);
   if (status == PD_OK) *out = made;
@@ -91,7 +91,7 @@ static pd_flag *find_next_flag(const pd_snapshot *snapshot, const pd_flag *previ
   if (!snapshot) return NULL;
   PD__LOCKED_OPERATION(operation);
   while ((flag = pd__names_next_listed(flag ? flag : previous))) {
-    if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue;
+    if (pd__flag_adopt_and_check_defined(&operation, flag, NULL) != PD_OK) continue;
     if (suits(&snapshot->flags, flag)) break;
   }
   pd__operation_end(&operation);
@@ -128,7 +128,8 @@ static pd_status copy_saved_pending(restore_run *run, pd_error *err) {
 static pd_status prepare_restore(restore_run *run, pd_error *err) {
   pd_status status = copy_saved_pending(run, err);
   run->notices = pd__notices_begin(run->operation);
-  return status == PD_OK ? pd__saved_prepare(&run->snapshot->flags, run->operation, err) : status;
+  return status == PD_OK ? pd__saved_prepare_restore(&run->snapshot->flags, run->operation, err)
+                         : status;
 }
 
 /* ---- Then everything that takes effect ---- */
@@ -176,7 +177,7 @@ static void commit_restore(const restore_run *run) {
 pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
   if (!snapshot) return pd__fail_null(err, "snapshot");
   PD__LOCKED_OPERATION(operation);
-  pd__flags_adopt_assigned(&operation);
+  pd__flags_adopt_assigned_values(&operation);
   restore_run run = {.snapshot = snapshot, .operation = &operation};
   pd_status status = prepare_restore(&run, err);
   if (status == PD_OK) {

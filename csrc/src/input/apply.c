@@ -20,7 +20,7 @@ static const pd__token **find_last_tokens(const pd_config *config, pd__reader *r
 }
 
 static bool can_change_flag(pd__reader *reader, pd_flag *flag, const pd__token *token) {
-  return pd__flag_check_open(reader->operation, flag, &token->origin, NULL) == PD_OK;
+  return pd__flag_check_settable(reader->operation, flag, &token->origin, NULL) == PD_OK;
 }
 
 /* A flag that is frozen or past startup keeps the value that an earlier application gave it: no

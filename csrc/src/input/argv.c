@@ -217,7 +217,7 @@ static pd_status begin_preview(parse *run, pd_error *err) {
   run->reader.changes.previews = true;
   if (!flag) return PD_OK;
   run->reader.changes.previewed_flag = pd__resolve_alias(flag);
-  pd_status status = pd__flag_check_defined(run->reader.operation, flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(run->reader.operation, flag, err);
   if (status != PD_OK || !pd__flag_is_sensitive(pd__resolve_alias(flag))) return status;
   return pd__fail(err, PD_ERR_ARGUMENT, "options->look: %s is sensitive", pd__flag_name(flag));
 }
@@ -251,8 +251,8 @@ static void drop_former_values(parse *run) {
   for (size_t i = 0; i < run->options->former_count; i++) {
     pd_flag *flag = run->options->former[i];
     pd_origin origin = {.source = PD_SOURCE_ARGV};
-    if (!flag || pd__flag_check_defined(reader->operation, flag, NULL) != PD_OK) continue;
-    if (pd__flag_check_open(reader->operation, flag, &origin, NULL) != PD_OK) continue;
+    if (!flag || pd__flag_adopt_and_check_defined(reader->operation, flag, NULL) != PD_OK) continue;
+    if (pd__flag_check_settable(reader->operation, flag, &origin, NULL) != PD_OK) continue;
     pd__changes_add_drop(&reader->changes, flag, PD_SOURCE_ARGV);
   }
 }

@@ -17,7 +17,7 @@ pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_er
   pd__variable_rules rules = {.ignore_empty = false};
   if (prefix) strcpy(rules.prefix, prefix);
   if (prefix) pd__environment_read(&rules, &changes);
-  pd_status status = pd__changes_finish(&changes);
+  pd_status status = pd__changes_validate_and_commit(&changes);
   if (status == PD_OK) pd__environment_use_for_new_flags(prefix ? &rules : NULL);
   if (status == PD_OK && prefix) pd__environment_warn_of_unknown(&rules, false, NULL);
   return pd__operation_return(&operation, status);

@@ -131,7 +131,7 @@ static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_
 void pd__reader_prepare_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find(flag, source, &given)) return;
-  if (pd__flag_check_open(reader->operation, flag, &given.origin, NULL) == PD_OK) {
+  if (pd__flag_check_settable(reader->operation, flag, &given.origin, NULL) == PD_OK) {
     pd__changes_add_drop(&reader->changes, flag, source);
   } else {
     reader->about = flag;

@@ -75,7 +75,7 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   char number[PD__NUMBER_SIZE];
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
     const char *text = pd__value_text(flag->type, pd__flag_value_in_thread(flag), number);
     int whole = snprintf(buffer, size, "%s", text);
@@ -109,7 +109,7 @@ pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_e
   if (!flag) return pd__fail_null(err, "flag");
   if (!same) return pd__fail_null(err, "same");
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_defined(&operation, flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(&operation, flag, err);
   if (status == PD_OK) {
     pd_value value;
     const pd_flag_def *def = pd__flag_def(flag);
@@ -147,7 +147,7 @@ const uint32_t *pd_flag_get_generation(const pd_flag *flag) {
 static pd_status set_value(pd_flag *flag, const char *text, pd_type type, pd_value value,
                            const pd_origin *origin, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_defined_as(&operation, flag, text, type, err);
+  pd_status status = pd__flag_check_accepts(&operation, flag, text, type, err);
   if (status == PD_OK) status = pd__assign_value(&operation, flag, text, value, origin, err);
   return pd__operation_return(&operation, status);
 }
@@ -212,7 +212,7 @@ static pd_status drop_values(pd_flag *flag, pd__action action, pd_source source,
   } else {
     pd__changes_add_reset(&changes, flag, action);
   }
-  pd_status status = pd__changes_finish(&changes);
+  pd_status status = pd__changes_validate_and_commit(&changes);
   if (status == PD_OK && action == PD__WIPE) pd__flag_wipe_secrets(flag);
   return pd__operation_return(&operation, status);
 }
@@ -234,7 +234,7 @@ pd_status pd_flag_wipe(pd_flag *flag, pd_error *err) {
 static pd_status set_frozen(pd_flag *flag, bool frozen, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_defined(&operation, flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(&operation, flag, err);
   if (status == PD_OK) flag->frozen = frozen;
   if (status == PD_OK) pd__journal_record(flag);
   return pd__operation_return(&operation, status);

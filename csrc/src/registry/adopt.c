@@ -17,7 +17,7 @@ static const pd__cell *find_assigned_cell(const pd_flag *flag, pd_value *value) 
 }
 
 /* If memory is out, nothing changes, and a later call adopts the value. */
-void pd__flag_adopt_assigned(pd__operation *operation, pd_flag *flag) {
+void pd__flag_adopt_assigned_value(pd__operation *operation, pd_flag *flag) {
   pd_value value;
   const pd__cell *cell = pd__flag_def(flag) ? find_assigned_cell(flag, &value) : NULL;
   if (!cell) return;
@@ -33,15 +33,15 @@ void pd__flag_adopt_assigned(pd__operation *operation, pd_flag *flag) {
   pd__commit_changes(&changes, NULL);
 }
 
-void pd__flags_adopt_assigned(pd__operation *operation) {
+void pd__flags_adopt_assigned_values(pd__operation *operation) {
   if (!pd__assignables) return;
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
-    if (flag->assignable) pd__flag_adopt_assigned(operation, flag);
+    if (flag->assignable) pd__flag_adopt_assigned_value(operation, flag);
   }
 }
 
-pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
-  if (flag->assignable) pd__flag_adopt_assigned(operation, flag);
+pd_status pd__flag_adopt_and_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err) {
+  if (flag->assignable) pd__flag_adopt_assigned_value(operation, flag);
   if (flag->defined) return PD_OK;
   return pd__fail_flag_gone(flag, err);
 }

@@ -35,12 +35,12 @@ static bool check_revisions(const batch *all) {
 
 /* ---- Preparing ---- */
 
-static pd_status prepare_value(batch *all, size_t index, pd_error *err) {
+static pd_status add_item_change(batch *all, size_t index, pd_error *err) {
   const pd_batch_change *item = &all->items[index];
   pd__changes *changes = &all->changes;
   size_t before = changes->count;
   pd_value none = {.str = NULL};
-  pd_status status = pd__flag_check_defined(changes->operation, item->flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(changes->operation, item->flag, err);
   if (status == PD_OK && item->text) {
     status = pd__changes_try_assignment(changes, item->flag, item->text, none, &all->origin,
                                         item->literal, err);
@@ -51,14 +51,14 @@ static pd_status prepare_value(batch *all, size_t index, pd_error *err) {
   return status;
 }
 
-static void prepare_batch(batch *all) {
+static void add_batch_changes(batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd_error err;
     pd__override_entry *ended;
     const pd_batch_change *item = &all->items[i];
     all->changes.report->flag = item->flag;
     if (item->text || !item->override) {
-      if (prepare_value(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
+      if (add_item_change(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
     } else if ((ended = pd__flag_override_of(item->flag, item->override))) {
       pd__changes_add_pop(&all->changes, ended);
     }
@@ -149,7 +149,7 @@ static pd_status apply_batch(batch *all) {
       pd__arena_alloc(&changes->operation->arena, (all->count + 1) * sizeof *all->indexes);
   if (!all->indexes) pd__report_fail_memory(changes->report);
   if (!all->indexes || !check_revisions(all)) return changes->report->status;
-  prepare_batch(all);
+  add_batch_changes(all);
   pd__changes_validate(changes);
   if (changes->report->status != PD_OK || !check_revisions(all) || !decide_batch(all) ||
       all->options->dry_run) {

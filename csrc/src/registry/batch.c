@@ -16,7 +16,7 @@ static pd_status apply_assignments(const pd_assignment *items, size_t count,
   changes.pushes = out != NULL;
   changes.scopes = mode == PUSH_SCOPE;
   pd__changes_add_assignments(&changes, items, count, origin);
-  pd_status status = pd__changes_finish(&changes);
+  pd_status status = pd__changes_validate_and_commit(&changes);
   if (status == PD_OK && out) *out = changes.scopes ? changes.scope : changes.override;
   return pd__operation_return(&operation, status);
 }
@@ -64,7 +64,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
   pd__changes_begin(&changes, operation, &report);
   changes.skips_validators = true;
   size_t count;
-  pd__override_entry *flags = pd__override_find(number, &count);
+  pd__override_entry *flags = pd__override_find_entries(number, &count);
   if (!flags) {
     pd__report_fail(&report, PD_ERR_ARGUMENT,
                     "no override has the number %llu, or it is already popped",
@@ -73,7 +73,7 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
   for (size_t i = 0; flags && i < count; i++) {
     if (flags[i].flag) pd__changes_add_pop(&changes, &flags[i]);
   }
-  pd_status status = pd__changes_finish(&changes);
+  pd_status status = pd__changes_validate_and_commit(&changes);
   if (status == PD_OK) pd__override_free_record(number);
   return status;
 }

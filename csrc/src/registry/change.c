@@ -160,7 +160,7 @@ static void add_change_without_value(pd__changes *changes, const pd__change *wan
 
 static bool check_flag_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   pd_error err;
-  if (pd__flag_check_open(changes->operation, flag, origin, &err) == PD_OK) return true;
+  if (pd__flag_check_settable(changes->operation, flag, origin, &err) == PD_OK) return true;
   pd__report_add(changes->report, &err);
   return false;
 }
@@ -181,7 +181,7 @@ static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *orig
   }
   pd_error err;
   if (!check_flag_open(changes, flag, origin)) return;
-  if (pd__flag_check_scoped(changes, flag, flag->name, &err) != PD_OK) {
+  if (pd__flag_check_scopable(changes, flag, flag->name, &err) != PD_OK) {
     pd__report_add(changes->report, &err);
     return;
   }
@@ -201,8 +201,7 @@ void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *item
       add_unset(changes, flag, origin);
       continue;
     }
-    pd_status status =
-        pd__flag_check_defined_as(changes->operation, flag, text, items[i].type, &err);
+    pd_status status = pd__flag_check_accepts(changes->operation, flag, text, items[i].type, &err);
     if (status == PD_OK) {
       status = pd__changes_try_assignment(changes, flag, text, items[i].value, origin, 0, &err);
     }
@@ -263,7 +262,7 @@ pd_status pd__changes_commit(pd__changes *changes) {
   return report->status;
 }
 
-pd_status pd__changes_finish(pd__changes *changes) {
+pd_status pd__changes_validate_and_commit(pd__changes *changes) {
   pd__changes_validate(changes);
   return pd__changes_commit(changes);
 }
@@ -285,7 +284,8 @@ static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *opera
   pd__changes_begin(&changes, operation, &report);
   pd_status status = pd__changes_try_assignment(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;
-  return changes.hooked ? pd__changes_finish(&changes) : pd__commit_changes(&changes, err);
+  return changes.hooked ? pd__changes_validate_and_commit(&changes)
+                        : pd__commit_changes(&changes, err);
 }
 
 pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,

@@ -96,11 +96,11 @@ void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action actio
 
 /* The remaining stages; they do nothing if there was an error. pd__changes_validate calls the
  * validators and releases the lock meanwhile. pd__changes_commit commits; the lock must not have
- * been released since pd__changes_validate. pd__changes_finish does both. Each returns the status
- * of the report. */
+ * been released since pd__changes_validate. pd__changes_validate_and_commit does both. Each returns
+ * the status of the report. */
 pd_status pd__changes_validate(pd__changes *changes);
 pd_status pd__changes_commit(pd__changes *changes);
-pd_status pd__changes_finish(pd__changes *changes);
+pd_status pd__changes_validate_and_commit(pd__changes *changes);
 
 /* Assigns a number to a flag without validators and watchers, which is what most assignments do.
  * That needs no memory and runs no callback, so it needs no operation. Returns false, and changes
@@ -133,17 +133,17 @@ void pd__prepare_changes_again(pd__changes *changes);
 
 /* Returns PD_OK if the flag can be changed by `origin`; otherwise the error: undefined, read-only,
  * retired or frozen. */
-pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
-                              pd_error *err);
+pd_status pd__flag_check_settable(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
+                                  pd_error *err);
 /* Fails unless the flag is scoped, if the changes make up a scope; `name` is that of the caller. */
-pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
-                                pd_error *err);
+pd_status pd__flag_check_scopable(const pd__changes *changes, const pd_flag *flag, const char *name,
+                                  pd_error *err);
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type, pd_error *err);
 
 /* Returns PD_OK if the flag of a handle accepts `text` or, if that is NULL, a value of the type. If
  * its name has become an alias of another flag, the handle counts as undefined. */
-pd_status pd__flag_check_defined_as(pd__operation *operation, pd_flag *flag, const char *text,
-                                    pd_type type, pd_error *err);
+pd_status pd__flag_check_accepts(pd__operation *operation, pd_flag *flag, const char *text,
+                                 pd_type type, pd_error *err);
 
 /* Returns what a use of a flag that counts adds to: the value of the use before it in the same
  * place, or the default. */

@@ -81,7 +81,7 @@ static bool is_history_entry_needed(const pd__changes *changes, const pd__change
 }
 
 /* Each change may need an entry; an open flag has one more, for what was its current value. */
-static bool reserve_memory(pd__changes *changes, uint32_t marks) {
+static bool prepare_commit(pd__changes *changes, uint32_t marks) {
   const char *given = NULL, *kept = NULL;
   size_t entries = 0;
   for (size_t i = 0; i < changes->count; i++) {
@@ -129,7 +129,8 @@ static void assign_change(const pd__changes *changes, const pd__change *change) 
 /* While validators ran, the override may have ended, or lost its value of the flag. */
 static bool is_override_entry_present(const pd__change *change) {
   size_t count;
-  return pd__override_find(change->popped, &count) && change->override_entry->flag == change->flag;
+  return pd__override_find_entries(change->popped, &count) &&
+         change->override_entry->flag == change->flag;
 }
 
 /* A reset of a flag without values ends its being sensitive if the definition isn't. */
@@ -204,7 +205,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
   pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
   pd_status status = from ? collect_watchers(changes, err) : PD_OK;
   uint32_t marks = mark_repeated_flags(changes);
-  if (status == PD_OK && !reserve_memory(changes, marks)) status = pd__fail_memory(err);
+  if (status == PD_OK && !prepare_commit(changes, marks)) status = pd__fail_memory(err);
   if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
   }

@@ -135,8 +135,8 @@ static pd_scope_context *remove_from_tree(const pd_scope_context *in, pd__scoped
 
 typedef pd_scope_context *value_changer(const pd_scope_context *in, pd__scoped *value);
 
-static bool change_each_value(pd_scope_context *context, pd__scope *scope, value_changer *change,
-                              pd_scope_context **out) {
+static bool apply_to_scope_values(pd_scope_context *context, pd__scope *scope,
+                                  value_changer *change, pd_scope_context **out) {
   pd_scope_context *made = pd__context_retain(context);
   failed = false;
   for (size_t i = 0; i < scope->count; i++) {
@@ -150,11 +150,11 @@ static bool change_each_value(pd_scope_context *context, pd__scope *scope, value
 }
 
 bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
-  bool added = change_each_value(context, scope, insert_into_tree, out);
+  bool added = apply_to_scope_values(context, scope, insert_into_tree, out);
   release_scope(scope);
   return added;
 }
 
 bool pd__context_remove_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
-  return change_each_value(context, scope, remove_from_tree, out);
+  return apply_to_scope_values(context, scope, remove_from_tree, out);
 }

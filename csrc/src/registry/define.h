@@ -65,7 +65,7 @@ void pd__flag_cache_definition(pd_flag *flag);
 
 /* Records that a host withdraws the definition, for which pd__undefine_cells is called next, and
  * removes the hooks of the flag. */
-void pd__flag_withdraw(pd_flag *flag);
+void pd__flag_mark_withdrawn(pd_flag *flag);
 
 /* Copies the value that the flag has kept since its definition was withdrawn. Returns false if
  * there is none, or if the name is defined again. */

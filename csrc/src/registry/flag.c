@@ -78,7 +78,7 @@ void pd__flag_cache_variable(pd_flag *flag) {
   /* Without access functions, a plain store to the variable is enough. */
   bool direct = flag->defined && !first->def->access && first->def->type == flag->type;
   void *variable = direct ? first->def->cell : NULL;
-  if (flag->variable && flag->variable != variable) pd__flag_hide_variable(flag);
+  if (flag->variable && flag->variable != variable) pd__flag_hide_variable_and_wait(flag);
   flag->single = flag->defined && !first->next && (direct || !first->def->cell);
   __atomic_store_n(&flag->variable, variable, __ATOMIC_RELEASE);
 }
@@ -109,7 +109,7 @@ pd_value pd__flag_read_variable(const pd_flag *flag, pd_type type) {
   return value;
 }
 
-void pd__flag_hide_variable(pd_flag *flag) {
+void pd__flag_hide_variable_and_wait(pd_flag *flag) {
   __atomic_store_n(&flag->variable, NULL, __ATOMIC_SEQ_CST);
   if (!flag->assignable) return;
   while (__atomic_load_n(&peeking, __ATOMIC_SEQ_CST) > 0) pd__platform_yield();

@@ -136,7 +136,7 @@ bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, cons
 /* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
  * does anything. Valid until pd__override_free_record. Returns NULL if there is no such override.
  */
-pd__override_entry *pd__override_find(pd_override number, size_t *count);
+pd__override_entry *pd__override_find_entries(pd_override number, size_t *count);
 
 /* Ends what an override does to a flag. The caller publishes the value below, unless the flag is
  * undefined. */

@@ -7,7 +7,7 @@
 /* ---- Values of the fleet that a new validator rejects ---- */
 
 static bool has_fleet_value(pd__operation *operation, pd_flag *flag) {
-  pd__flag_adopt_assigned(operation, flag);
+  pd__flag_adopt_assigned_value(operation, flag);
   bool given = flag->assigned && !pd__flag_override(flag);
   return given && flag->source == PD_SOURCE_FLEET;
 }
@@ -29,7 +29,7 @@ static void drop_rejected_fleet_values(pd__operation *operation, pd_hook added) 
   pd__changes_begin(&changes, operation, &nobody);
   changes.added_validator = added;
   changes.hooked = changes.yields = true;
-  pd__changes_finish(&changes);
+  pd__changes_validate_and_commit(&changes);
 }
 
 /* ---- Adding and removing ---- */

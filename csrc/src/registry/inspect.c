@@ -84,7 +84,7 @@ static pd_status get_flag_view(const pd_flag *flag, size_t index, view_filler *f
   pd_status status = pd__sized_check(out, least, what, err);
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
-  status = pd__flag_check_defined(&operation, (pd_flag *)flag, err);
+  status = pd__flag_adopt_and_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) status = fill(flag, index, &found, err);
   if (status == PD_OK) pd__sized_copy_out(out, &found, size);
   return pd__operation_return(&operation, status);

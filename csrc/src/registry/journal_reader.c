@@ -13,7 +13,7 @@ uint64_t pd_journal_get_revision(void) {
   bool assignable = __atomic_load_n(&pd__assignables, __ATOMIC_RELAXED) > 0;
   if (assignable || pd__journal_is_stale()) {
     PD__LOCKED_OPERATION(operation);
-    pd__flags_adopt_assigned(&operation);
+    pd__flags_adopt_assigned_values(&operation);
     pd__journal_refresh();
     pd__operation_end(&operation);
   }

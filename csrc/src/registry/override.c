@@ -64,7 +64,7 @@ void pd__override_entry_drop(pd__override_entry *from) {
   pd__cell_store(flag->type, pd__flag_address(flag, flag->type), extra->base);
 }
 
-pd__override_entry *pd__override_find(pd_override number, size_t *count) {
+pd__override_entry *pd__override_find_entries(pd_override number, size_t *count) {
   override *one = pd__numbered_find(&overrides, number);
   *count = one ? one->used : 0;
   return one ? one->flags : NULL;
@@ -72,7 +72,7 @@ pd__override_entry *pd__override_find(pd_override number, size_t *count) {
 
 bool pd__override_is_empty(pd_override number) {
   size_t count, i = 0;
-  const pd__override_entry *flags = pd__override_find(number, &count);
+  const pd__override_entry *flags = pd__override_find_entries(number, &count);
   while (flags && i < count && !flags[i].flag) i++;
   return !flags || i == count;
 }

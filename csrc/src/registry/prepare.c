@@ -30,9 +30,9 @@ static pd_status check_writable(const pd_flag *flag, const char *name, const pd_
   return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
 }
 
-pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
-                              pd_error *err) {
-  pd_status status = pd__flag_check_defined(operation, flag, err);
+pd_status pd__flag_check_settable(pd__operation *operation, pd_flag *flag, const pd_origin *origin,
+                                  pd_error *err) {
+  pd_status status = pd__flag_adopt_and_check_defined(operation, flag, err);
   const char *name = status == PD_OK ? pd__flag_def(flag)->name : NULL;
   if (status == PD_OK) status = check_writable(flag, name, origin, err);
   return status == PD_OK && is_startup_over(flag) ? fail_startup_over(name, origin, err) : status;
@@ -40,16 +40,16 @@ pd_status pd__flag_check_open(pd__operation *operation, pd_flag *flag, const pd_
 
 pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type type,
                               pd_error *err) {
-  pd_status status = pd__flag_check_defined(operation, flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(operation, flag, err);
   if (status != PD_OK || flag->type == type) return status;
   return pd__fail(err, PD_ERR_TYPE, "%s: is %s, not %s", pd__flag_def(flag)->name,
                   pd_type_name(flag->type), pd_type_name(type));
 }
 
-pd_status pd__flag_check_defined_as(pd__operation *operation, pd_flag *flag, const char *text,
-                                    pd_type type, pd_error *err) {
+pd_status pd__flag_check_accepts(pd__operation *operation, pd_flag *flag, const char *text,
+                                 pd_type type, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
-  return text ? pd__flag_check_defined(operation, flag, err)
+  return text ? pd__flag_adopt_and_check_defined(operation, flag, err)
               : pd__flag_check_type(operation, flag, type, err);
 }
 
@@ -133,8 +133,8 @@ static bool is_library_flag(const pd_flag *flag) {
   return !flag->cells->module && !flag->cells->registered;
 }
 
-pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag, const char *name,
-                                pd_error *err) {
+pd_status pd__flag_check_scopable(const pd__changes *changes, const pd_flag *flag, const char *name,
+                                  pd_error *err) {
   if (!changes->scopes || pd__flag_def(flag)->scoped) return PD_OK;
   if (is_library_flag(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
@@ -151,8 +151,9 @@ pd_status pd__flag_check_scoped(const pd__changes *changes, const pd_flag *flag,
 pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_error *err) {
   pd_flag *flag = change->flag;
   bool plain = flag->defined && !flag->assignable;
-  pd_status status = plain ? PD_OK : pd__flag_check_defined(changes->operation, flag, err);
-  if (status == PD_OK) status = pd__flag_check_scoped(changes, flag, change->node->name, err);
+  pd_status status =
+      plain ? PD_OK : pd__flag_adopt_and_check_defined(changes->operation, flag, err);
+  if (status == PD_OK) status = pd__flag_check_scopable(changes, flag, change->node->name, err);
   if (status != PD_OK) return status;
   change->action = PD__ASSIGN;
   change->generation = flag->generation;
@@ -207,7 +208,7 @@ static pd_status prepare_change_again(pd__change *change, const pd__changes *cha
     if (!change->text) typed = pd__flag_check_type(changes->operation, flag, change->type, err);
     return typed == PD_OK ? pd__prepare_change(change, changes, err) : typed;
   }
-  pd_status status = pd__flag_check_defined(changes->operation, flag, err);
+  pd_status status = pd__flag_adopt_and_check_defined(changes->operation, flag, err);
   if (status != PD_OK || change->action == PD__IDLE) return status;
   status = check_writable(flag, change->node->name, &change->origin, err);
   bool converts = change->action == PD__ASSIGN && pd__flag_def(flag)->convert;

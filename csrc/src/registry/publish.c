@@ -68,7 +68,7 @@ static void set_defined(pd_flag *flag) {
   pd__hooks_count_definition(def, 1);
   pd__flag_cache_definition(flag);
   pd__flag_renew_generation(flag);
-  if (flag->extended && flag->extra->scopes > 0) pd__scopes_adopt_definition(flag);
+  if (flag->extended && flag->extra->scopes > 0) pd__scopes_keep_valid_values(flag);
 }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
@@ -157,9 +157,9 @@ static void replace_or_undefine(pd_flag *flag, const pd__cell *gone) {
 static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   pd_flag *flag = pd__cell_flag(cell);
   if (!flag) return;
-  if (flag->assignable) pd__flag_adopt_assigned(operation, flag);
+  if (flag->assignable) pd__flag_adopt_assigned_value(operation, flag);
   bool defines = flag->defined && flag->cells == cell;
-  if (flag->variable && flag->variable == cell->def->cell) pd__flag_hide_variable(flag);
+  if (flag->variable && flag->variable == cell->def->cell) pd__flag_hide_variable_and_wait(flag);
   pd__cell **at = &flag->cells;
   while (*at != cell) at = &(*at)->next;
   *at = cell->next;
@@ -177,7 +177,7 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
 }
 
-void pd__flag_withdraw(pd_flag *flag) {
+void pd__flag_mark_withdrawn(pd_flag *flag) {
   pd__hooks_remove_of_flag(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
   flag->withdrawn = true;
@@ -239,7 +239,7 @@ pd__cell *pd__flag_remove_definition(pd_flag *flag, const pd_flag_def *fresh) {
   pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__hooks_count_definition(gone, -1);
   unlink_aliases(flag, gone);
-  if (flag->variable) pd__flag_hide_variable(flag);
+  if (flag->variable) pd__flag_hide_variable_and_wait(flag);
   pd__cell *unlinked = unlink_definitions(flag);
   relink_stray_imports(flag, fresh);
   flag->defined = flag->simple = flag->hooked = flag->single = flag->warned = false;

@@ -313,7 +313,7 @@ extern uint64_t pd__values_revision;
 
 /* Hides the variable from readers without the lock, and waits for those that are reading it, which
  * takes only a few instructions. */
-void pd__flag_hide_variable(pd_flag *flag);
+void pd__flag_hide_variable_and_wait(pd_flag *flag);
 
 /* For the child of a fork, where no other thread reads. */
 void pd__flag_readers_reset_in_child(void);
@@ -326,11 +326,11 @@ pd_value pd__flag_read_variable(const pd_flag *flag, pd_type type);
 extern uint32_t pd__assignables;
 
 /* Adopt the values that modules have assigned to variables of the flag, or of all flags. */
-void pd__flag_adopt_assigned(pd__operation *operation, pd_flag *flag);
-void pd__flags_adopt_assigned(pd__operation *operation);
+void pd__flag_adopt_assigned_value(pd__operation *operation, pd_flag *flag);
+void pd__flags_adopt_assigned_values(pd__operation *operation);
 
 /* Adopts what modules have assigned. Returns PD_OK, or an error if the flag is undefined. */
-pd_status pd__flag_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
+pd_status pd__flag_adopt_and_check_defined(pd__operation *operation, pd_flag *flag, pd_error *err);
 
 /* Fails because the flag of a handle is undefined. */
 pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err);

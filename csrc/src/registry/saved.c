@@ -53,7 +53,7 @@ static pd__override_entry *copy_overrides(copying *run, const pd__override_entry
   return first;
 }
 
-static void copy_saved_name(copying *run, const pd_flag *node, pd__saved_node *out) {
+static void save_node_state(copying *run, const pd_flag *node, pd__saved_node *out) {
   *out = (pd__saved_node){.generation = node->generation,
                           .type = node->type,
                           .known = true,
@@ -77,7 +77,7 @@ bool pd__saved_capture(pd__saved *saved, pd__arena *arena) {
   saved->names = pd__arena_alloc(arena, (saved->count + 1) * sizeof *saved->names);
   for (uint32_t i = 0; saved->names && i < saved->count; i++) {
     const pd_flag *node = pd__names_at(i);
-    if (node->known) copy_saved_name(&run, node, &saved->names[i]);
+    if (node->known) save_node_state(&run, node, &saved->names[i]);
   }
   saved->entries = run.entries;
   return !arena->failed;
@@ -135,7 +135,8 @@ bool pd__saved_has_other_definition(const pd__saved *saved, const pd_flag *flag)
 
 /* ---- Restoring ---- */
 
-pd_status pd__saved_prepare(const pd__saved *saved, pd__operation *operation, pd_error *err) {
+pd_status pd__saved_prepare_restore(const pd__saved *saved, pd__operation *operation,
+                                    pd_error *err) {
   pd__changes changes = {.operation = operation};
   pd_status status = PD_OK;
   if (!pd__history_reserve(saved->entries)) return pd__fail_memory(err);

@@ -24,7 +24,8 @@ bool pd__saved_has_other_definition(const pd__saved *saved, const pd_flag *flag)
 
 /* Does what can fail of pd__saved_restore, between pd__notices_begin and
  * pd__notices_drop_unchanged: makes room, and adds the watchers of the flags that change. */
-pd_status pd__saved_prepare(const pd__saved *saved, pd__operation *operation, pd_error *err);
+pd_status pd__saved_prepare_restore(const pd__saved *saved, pd__operation *operation,
+                                    pd_error *err);
 
 /* Restores the state of all names. A flag with another definition gets only the values that the
  * definition allows. */

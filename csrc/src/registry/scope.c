@@ -351,7 +351,7 @@ pd_value pd__flag_value_in_thread(const pd_flag *flag) {
 
 /* ---- New definitions ---- */
 
-void pd__scopes_adopt_definition(pd_flag *flag) {
+void pd__scopes_keep_valid_values(pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   for (pd__scoped *value = flag->extra->scoped; value; value = value->next) {
     if (value->type != def->type || !def->scoped) continue;

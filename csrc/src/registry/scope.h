@@ -24,7 +24,7 @@ void pd__scope_link_cell(const pd_flag *flag, const pd__cell *cell);
 void pd__scope_unlink_cell(const pd__cell *cell);
 
 /* Gives the flag's values in scopes to its new definition, if that allows them. */
-void pd__scopes_adopt_definition(pd_flag *flag);
+void pd__scopes_keep_valid_values(pd_flag *flag);
 
 /* In the child of a fork, ends the scopes of other threads. */
 void pd__scopes_reset_in_child(void);

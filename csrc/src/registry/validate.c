@@ -40,7 +40,7 @@ static void link_changes(validation *all) {
 
 /* Returns how many entries of temporary overrides are on top. A value that goes below them is
  * checked as the value that the flag will have when they end. */
-static size_t count_temporary(const pd_flag *flag) {
+static size_t count_temporary_entries(const pd_flag *flag) {
   size_t count = 0;
   const pd__override_entry *at = pd__flag_override(flag);
   for (; at && at->temporary; at = at->below) {
@@ -51,7 +51,7 @@ static size_t count_temporary(const pd_flag *flag) {
 
 /* Compute the entry that the flag would have. The changes are visited from the last to the first: a
  * source that a change drops hides the values that earlier changes gave for it. */
-static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_entry *out) {
+static void compute_proposed_entry(const validation *all, const pd_flag *flag, pd_flag_entry *out) {
   const pd__change *best = NULL;  /* the value of the highest rank; of several, the latest */
   uint32_t dropped = 0, rank = 0; /* bits of the sources whose earlier values are dropped */
   for (size_t at = find_last_change_number(all, flag); at > 0; at = all->previous[at - 1]) {
@@ -65,7 +65,7 @@ static void propose_entry(const validation *all, const pd_flag *flag, pd_flag_en
   }
   const pd__scoped *scoped = all->changes->scopes ? pd__scope_find_value(flag) : NULL;
   bool goes = true, below = best && !all->changes->pushes;
-  for (size_t index = below ? count_temporary(flag) : 0;
+  for (size_t index = below ? count_temporary_entries(flag) : 0;
        goes && pd__history_describe_entry(flag, index, out); index++) {
     goes = out->replaced || dropped & PD__SOURCE_BIT(out->origin.source) ||
            pd__refusals_is_hidden(&all->changes->refusals, flag, &out->origin);
@@ -92,7 +92,7 @@ static void add_question(validation *all, pd__question *made) {
   all->memory_out |= !made;
   if (!made) return;
   for (size_t i = 0; i < made->count; i++) {
-    propose_entry(all, made->subjects[i].flag, &made->subjects[i].entry);
+    compute_proposed_entry(all, made->subjects[i].flag, &made->subjects[i].entry);
   }
   *all->end = made;
   all->end = &made->next;
@@ -157,7 +157,7 @@ static void check_required(validation *all) {
     const pd_flag_def *def = pd__flag_def(flag);
     pd_flag_entry entry;
     if (!def || !def->required) continue;
-    propose_entry(all, flag, &entry);
+    compute_proposed_entry(all, flag, &entry);
     if (entry.origin.source != PD_SOURCE_DEFAULT) continue;
     bool any = def->type == PD_TYPE_string && !def->list && !pd__list_begin(def->choices);
     char expected[256] = "";
@@ -168,15 +168,15 @@ static void check_required(validation *all) {
 }
 
 /* Adopt the values that modules have assigned to variables of flags that validators will see. */
-static void adopt_checked_flags(pd__changes *changes) {
+static void adopt_values_to_check(pd__changes *changes) {
   uint64_t round = ++last_round;
-  if (changes->ask_all) pd__flags_adopt_assigned(changes->operation);
+  if (changes->ask_all) pd__flags_adopt_assigned_values(changes->operation);
   for (size_t i = 0; !changes->ask_all && i < changes->count; i++) {
     const pd_flag *flag = changes->items[i].flag;
     for (pd__target *at = pd__hooks_first(flag); at; at = at->next) {
       for (size_t k = 0; at->hook->round != round && k < at->hook->count; k++) {
         pd_flag *other = at->hook->targets[k].flag;
-        if (other->assignable) pd__flag_adopt_assigned(changes->operation, other);
+        if (other->assignable) pd__flag_adopt_assigned_value(changes->operation, other);
       }
       at->hook->round = round;
     }
@@ -193,7 +193,7 @@ static bool is_validation_current(validation *all) {
       const pd__subject *seen = &each->subjects[i];
       pd_flag_entry now = {.size = sizeof now};
       if (!seen->flag->defined || seen->flag->generation != seen->generation) return false;
-      propose_entry(all, seen->flag, &now);
+      compute_proposed_entry(all, seen->flag, &now);
       if (now.origin.source != seen->entry.origin.source) return false;
       if (!pd__value_is_equal(seen->flag->type, now.value, seen->entry.value)) return false;
     }
@@ -208,7 +208,7 @@ static bool run_validation_round(pd__changes *changes) {
   validation all = {.changes = changes, .end = &all.first};
   all.previous = pd__arena_alloc(arena, changes->count * sizeof *all.previous);
   all.memory_out = !all.previous;
-  adopt_checked_flags(changes);
+  adopt_values_to_check(changes);
   if (all.previous) collect_validators(&all);
   if (all.memory_out) pd__report_fail_memory(changes->report);
   if (changes->report->status != PD_OK) return true;

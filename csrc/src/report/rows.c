@@ -37,7 +37,8 @@ bool pd__rows_collect(pd__rows *rows, bool with_older_values, pd__arena *arena) 
   rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
   bool whole = rows->items != NULL;
   for (pd_flag *flag = NULL; whole && (flag = pd__names_next_listed(flag));) {
-    if (pd__flag_check_defined(&operation, flag, NULL) != PD_OK) continue; /* its module has left */
+    if (pd__flag_adopt_and_check_defined(&operation, flag, NULL) != PD_OK)
+      continue; /* its module has left */
     whole = collect_row(rows, flag, with_older_values, arena);
   }
   pd__operation_end(&operation);
