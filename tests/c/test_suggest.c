@@ -19,7 +19,7 @@ static const char *suggest_option(const char *name) {
 }
 
 static const char *suggest_letters(const char *name) {
-  pd__suggest_letters(name, out);
+  pd__suggest_for_short_option(name, out);
   return out;
 }
 

@@ -94,9 +94,9 @@ void pd__append_format(char *buffer, size_t size, const char *format, ...) {
 }
 
 bool pd__append_item(char *buffer, size_t size, const char *item) {
-  const char *joint = *buffer ? ", " : "";
-  bool fits = strlen(buffer) + strlen(joint) + strlen(item) + sizeof ", ..." <= size;
-  pd__append_format(buffer, size, "%s%s", joint, fits ? item : "...");
+  const char *separator = *buffer ? ", " : "";
+  bool fits = strlen(buffer) + strlen(separator) + strlen(item) + sizeof ", ..." <= size;
+  pd__append_format(buffer, size, "%s%s", separator, fits ? item : "...");
   return fits;
 }
 

@@ -34,7 +34,7 @@ static pd_status reserve_cell_names(pd__definition_batch *batch, pd__cell *cell,
   const pd_flag_def *def = cell->def;
   pd_flag *node = pd__names_find_or_add_hashed(name);
   if (!node) return pd__fail_memory(&batch->err);
-  bool reserved = pd__cell_reserve(&batch->names, cell, node);
+  bool reserved = pd__cell_reserve_name(&batch->names, cell, node);
   batch->cell = cell;
   if (def->kind == PD_KIND_IMPORT) return pd__check_import(batch);
   if (!reserved && !reserve_if_same_definition(batch, node, def))

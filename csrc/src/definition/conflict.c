@@ -28,11 +28,11 @@ static bool is_equal_text(const char *a, const char *b) {
  * places look alike. */
 #define DIFFERENCES_SIZE 420
 
-static const char *get_joint(const char *found) { return *found ? "; " : ": "; }
+static const char *get_separator(const char *found) { return *found ? "; " : ": "; }
 
 static void append_difference(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
                               const char *theirs) {
-  pd__append_format(found, DIFFERENCES_SIZE, "%s%s %s, not %s", get_joint(found), what, mine,
+  pd__append_format(found, DIFFERENCES_SIZE, "%s%s %s, not %s", get_separator(found), what, mine,
                     theirs);
 }
 
@@ -52,7 +52,7 @@ static void compare_texts(char found[DIFFERENCES_SIZE], const char *what, const 
 
 static void compare_marks(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
   if (mine != theirs)
-    pd__append_format(found, DIFFERENCES_SIZE, "%s%s%s", get_joint(found), mine ? "" : "not ",
+    pd__append_format(found, DIFFERENCES_SIZE, "%s%s%s", get_separator(found), mine ? "" : "not ",
                       what);
 }
 
@@ -61,7 +61,7 @@ static void compare_defaults(char found[DIFFERENCES_SIZE], const pd_flag_def *mi
   char own[PD__DEFAULT_SIZE], other[PD__DEFAULT_SIZE];
   if (pd__value_is_equal(mine->type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
-    pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", get_joint(found));
+    pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", get_separator(found));
   } else {
     append_difference(found, "default", pd__def_show_default(mine, own),
                       pd__def_show_default(theirs, other));

@@ -178,7 +178,7 @@ static bool list_pending_value(pd__arena *arena, pd__waiting **at, pd__pending *
 /* Returns true if the second of two uses adds to the list. */
 static bool can_join_pending(const pd__pending *first, const pd__pending *second) {
   bool both = second && first->text && second->text && !first->literal && !second->literal;
-  return both && pd__origin_is_continued(&first->origin, &second->origin);
+  return both && pd__origin_is_same_input(&first->origin, &second->origin);
 }
 
 /* Two uses of a list that grows, one right after the other, make one value. */
@@ -199,7 +199,7 @@ static void fill_counted_values(pd__arena *arena, const pd_flag_def *def, pd__wa
   const pd__pending *before = NULL;
   pd_value value = def->default_value;
   for (; list; before = list->pending, list = list->next) {
-    bool continues = before && pd__origin_is_continued(&before->origin, &list->pending->origin);
+    bool continues = before && pd__origin_is_same_input(&before->origin, &list->pending->origin);
     if (!continues) value = def->default_value;
     if (!list->text && pd__value_write_incremented(def, value, 1, number)) {
       list->text = pd__arena_copy_text(arena, number, strlen(number));
@@ -337,7 +337,7 @@ pd_status pd_pending_set(const char *name, const char *text, const pd_origin *or
   PD__LOCKED_OPERATION(operation);
   pd_flag *node;
   do { /* the flag may leave while its validators are asked */
-    node = pd__resolve_name(name, strlen(name));
+    node = pd__names_find_defined(name, strlen(name));
     status = node ? pd__assign_value(&operation, pd__resolve_alias(node), text, (pd_value){0},
                                      origin, err)
                   : pd__pending_add(name, text, origin, err);

@@ -58,9 +58,9 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
   }
 }
 
-static pd_status read_config(const pd_config *config, bool allow_pending,
-                             pd_status (*finish)(pd__reader *), pd_error_list *errors,
-                             pd_error *err) {
+static pd_status assign_config_and_finish(const pd_config *config, bool allow_pending,
+                                          pd_status (*finish)(pd__reader *), pd_error_list *errors,
+                                          pd_error *err) {
   if (!config) return pd__fail_null(err, "config");
   pd__report report = {.list = errors, .first = err};
   pd__reader reader;
@@ -74,12 +74,12 @@ static pd_status read_config(const pd_config *config, bool allow_pending,
 
 pd_status pd_config_apply(const pd_config *config, bool allow_pending, pd_error_list *errors,
                           pd_error *err) {
-  return read_config(config, allow_pending, pd__reader_commit, errors, err);
+  return assign_config_and_finish(config, allow_pending, pd__reader_commit, errors, err);
 }
 
 pd_status pd_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
                           pd_error *err) {
-  return read_config(config, allow_pending, pd__reader_check, errors, err);
+  return assign_config_and_finish(config, allow_pending, pd__reader_check, errors, err);
 }
 
 pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char *program,
@@ -97,7 +97,7 @@ pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char
   reader.config = config;
   reader.program = program;
   reader.sources = &files;
-  pd__option_handle_file(&reader, path, strlen(path), NULL);
+  pd__reader_handle_flagfile(&reader, path, strlen(path), NULL);
   pd_status status = pd__reader_commit(&reader);
   pd__operation_end(&operation);
   if (status != PD_OK) config->values.count = before; /* all or nothing */

@@ -122,9 +122,9 @@ static void suggest_negative_number(parse *run, pd__token *token) {
 /* ---- Tokens ---- */
 
 /* Handles --name=value of a known flag, by far the most frequent token. */
-static bool read_name_and_value(parse *run, const char *text) {
+static bool assign_known_flag(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
-  pd_flag *node = equals ? pd__resolve_name(name, (size_t)(equals - name)) : NULL;
+  pd_flag *node = equals ? pd__names_find_defined(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
   if (node) record_last_flag(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
@@ -133,8 +133,8 @@ static bool read_name_and_value(parse *run, const char *text) {
 
 /* Splits and handles the token. If the flag takes the next token as its value, handles that,
  * too. */
-static void read_flag_token(parse *run, const char *text) {
-  if (read_name_and_value(run, text)) return;
+static void handle_flag_token(parse *run, const char *text) {
+  if (assign_known_flag(run, text)) return;
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
@@ -160,7 +160,7 @@ static void read_flag_token(parse *run, const char *text) {
   if (meaning.flag) warn_of_ignored_value(run);
 }
 
-static void read_tokens(parse *run) {
+static void handle_tokens(parse *run) {
   bool flags = true;
   for (run->at = 1; run->at < run->argc; run->at++) {
     const char *text = run->argv[run->at];
@@ -168,7 +168,7 @@ static void read_tokens(parse *run) {
       flags = false;
       run->argument[run->at] = run->options->known_only;
     } else if (flags && is_flag_token(text)) {
-      read_flag_token(run, text);
+      handle_flag_token(run, text);
     } else {
       run->argument[run->at] = true;
       if (run->arguments++ < run->options->commands) continue;
@@ -266,7 +266,7 @@ static pd_status parse_line(parse *run, pd_error *err) {
   if (options->config) pd__config_assign(options->config, reader);
   if (options->env_flags) pd__reader_read_variable(reader, options->env_flags);
   if (rules) pd__environment_read(rules, &reader->changes);
-  read_tokens(run);
+  handle_tokens(run);
   if (options->look) return write_preview(run, err);
   if (pd__option_get_help(reader, &help)) return write_help_request(run, &help, err);
   reader->changes.ask_all = reader->changes.yields = true;

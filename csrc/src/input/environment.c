@@ -65,17 +65,17 @@ const char *pd__environment_get(const char *variable) {
 static char normalize_variable_char(char c) { return c == '.' ? '_' : pd__normalize_dash(c); }
 
 /* toupper depends on the locale. */
-static char to_upper(char c) {
+static char to_upper_variable_char(char c) {
   return c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : normalize_variable_char(c);
 }
 
-void pd__variable_write(const char *prefix, const char *name, size_t length, bool upper,
-                        char out[PD__VARIABLE_SIZE]) {
+void pd__variable_write_name(const char *prefix, const char *name, size_t length, bool upper,
+                             char out[PD__VARIABLE_SIZE]) {
   size_t before = strlen(prefix);
   if (length > PD_NAME_MAX) length = PD_NAME_MAX;
   memcpy(out, prefix, before);
   for (size_t i = 0; i < length; i++)
-    out[before + i] = upper ? to_upper(name[i]) : normalize_variable_char(name[i]);
+    out[before + i] = upper ? to_upper_variable_char(name[i]) : normalize_variable_char(name[i]);
   out[before + length] = '\0';
 }
 
@@ -89,8 +89,8 @@ static pd_status find_either_spelling(const pd__variable_rules *rules, const cha
                                       size_t length, const char *suffix, pd__variable *out,
                                       pd_error *err) {
   char upper[PD__VARIABLE_SIZE], escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
-  pd__variable_write(rules->prefix, name, length, false, out->name);
-  pd__variable_write(rules->prefix, name, length, true, upper);
+  pd__variable_write_name(rules->prefix, name, length, false, out->name);
+  pd__variable_write_name(rules->prefix, name, length, true, upper);
   strcat(out->name, suffix);
   strcat(upper, suffix);
   out->text = get_variable_by(rules, out->name);
@@ -113,7 +113,7 @@ bool pd__variable_is_of_name(const char *name, const char *variable, size_t leng
   bool exact = strlen(name) == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
     exact &= normalize_variable_char(name[i]) == variable[i];
-    upper &= to_upper(name[i]) == variable[i];
+    upper &= to_upper_variable_char(name[i]) == variable[i];
   }
   return exact || upper;
 }
@@ -200,8 +200,8 @@ static pd_status read_variable_file(pd__arena *arena, const pd__variable *variab
   return PD_OK;
 }
 
-pd_status pd__variable_copy(pd__arena *arena, const pd__variable *variable, const char **place,
-                            const char **text, pd_error *err) {
+pd_status pd__variable_read_text(pd__arena *arena, const pd__variable *variable, const char **place,
+                                 const char **text, pd_error *err) {
   const char *name = variable->name;
   if (variable->is_path) return read_variable_file(arena, variable, place, text, err);
   *place = pd__arena_copy_text(arena, name, strlen(name));
@@ -242,10 +242,11 @@ static pd_status find_flag_variable(const pd__variable_rules *rules, const pd_fl
 
 /* Copies the text of the variable, which the program may change while validators run, and fills in
  * the origin. */
-static pd_status copy_variable(pd__operation *operation, flag_variable *from, pd_origin *origin) {
+static pd_status read_variable_text(pd__operation *operation, flag_variable *from,
+                                    pd_origin *origin) {
   const char *place = NULL;
-  pd_status status = pd__variable_copy(&operation->arena, &from->variable, &place,
-                                       &from->variable.text, &from->err);
+  pd_status status = pd__variable_read_text(&operation->arena, &from->variable, &place,
+                                            &from->variable.text, &from->err);
   *origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
   return status;
 }
@@ -262,7 +263,7 @@ static pd_status find_environment_value(pd__operation *operation, const pd__vari
   flag_variable from;
   out->node = NULL;
   pd_status status = find_flag_variable(rules, def, node, &from);
-  if (status == PD_OK && from.node) status = copy_variable(operation, &from, &out->origin);
+  if (status == PD_OK && from.node) status = read_variable_text(operation, &from, &out->origin);
   if (status != PD_OK && err) *err = from.err;
   if (status != PD_OK || !from.node) return status;
   out->node = from.node;
@@ -277,13 +278,13 @@ void pd__environment_use_for_new_flags(const pd__variable_rules *rules) {
   if (rules) __atomic_store_n(&was_enabled, true, __ATOMIC_RELAXED);
 }
 
-static void read_flag_variable(const pd__variable_rules *rules, pd__changes *changes,
-                               pd_flag *flag) {
+static void assign_from_environment(const pd__variable_rules *rules, pd__changes *changes,
+                                    pd_flag *flag) {
   flag_variable from;
   pd_origin origin;
   pd_status status = find_flag_variable(rules, pd__flag_def(flag), flag, &from);
   if (status == PD_OK && !from.node) return;
-  if (status == PD_OK) status = copy_variable(changes->operation, &from, &origin);
+  if (status == PD_OK) status = read_variable_text(changes->operation, &from, &origin);
   if (status == PD_OK) {
     const char *text = from.variable.text;
     if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, text)) return;
@@ -297,7 +298,7 @@ static void read_flag_variable(const pd__variable_rules *rules, pd__changes *cha
 void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     if (changes->previews && flag != changes->previewed_flag) continue;
-    if (pd__flag_def(flag)) read_flag_variable(rules, changes, flag);
+    if (pd__flag_def(flag)) assign_from_environment(rules, changes, flag);
   }
 }
 

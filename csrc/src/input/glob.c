@@ -14,7 +14,7 @@ static char read_pattern_byte(cursor *pattern) {
 
 /* The cursor is after a `[`. Returns true if the class contains `c`, and moves past the class.
  * *whole is false if the class has no end; then the `[` stands for itself. */
-static bool is_in_class(cursor *pattern, char c, bool *whole) {
+static bool match_class(cursor *pattern, char c, bool *whole) {
   cursor class = *pattern;
   bool negated = class.at < class.end && (*class.at == '!' || *class.at == '^');
   bool found = false, first = true;
@@ -45,7 +45,7 @@ static bool match_byte(cursor *pattern, char c) {
   if (*pattern->at == '[') {
     bool whole;
     cursor behind = {pattern->at + 1, pattern->end};
-    bool found = is_in_class(&behind, c, &whole);
+    bool found = match_class(&behind, c, &whole);
     if (whole) *pattern = behind;
     if (whole) return found && c != '/';
   }

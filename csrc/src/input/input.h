@@ -125,8 +125,8 @@ typedef struct pd__variable {
 } pd__variable;
 
 /* Writes the variable of a name. */
-void pd__variable_write(const char *prefix, const char *name, size_t length, bool upper,
-                        char out[PD__VARIABLE_SIZE]);
+void pd__variable_write_name(const char *prefix, const char *name, size_t length, bool upper,
+                             char out[PD__VARIABLE_SIZE]);
 
 /* Returns true if a variable, whose name is passed without the prefix, is that of the name in
  * either spelling. */
@@ -137,8 +137,8 @@ bool pd__name_has_variable(const pd_flag *node);
 
 /* Copies the value of a variable that is set, or reads the file that it names. The texts are in the
  * arena. */
-pd_status pd__variable_copy(pd__arena *arena, const pd__variable *variable, const char **place,
-                            const char **text, pd_error *err);
+pd_status pd__variable_read_text(pd__arena *arena, const pd__variable *variable, const char **place,
+                                 const char **text, pd_error *err);
 
 /* Returns the value of a variable, borrowed until the program changes it; NULL if it isn't set. */
 const char *pd__environment_get(const char *variable);
@@ -265,8 +265,8 @@ bool pd__token_is_missing_value(const pd__token *token, const pd__meaning *meani
 void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
 /* Handles the lines of a flagfile; `by` is the token that names it, or NULL. */
-void pd__option_handle_file(pd__reader *reader, const char *path, size_t length,
-                            const pd__token *by);
+void pd__reader_handle_flagfile(pd__reader *reader, const char *path, size_t length,
+                                const pd__token *by);
 
 /* Handles a token --undefok=names that a pd_config kept. Returns false for any other token. */
 bool pd__option_handle_undefok(pd__reader *reader, const pd__token *token);

@@ -118,7 +118,7 @@ static void handle_variable(pd__reader *reader, const pd__variable *variable, pd
   pd__arena *arena = &reader->operation->arena;
   const char *place;
   pd_error err;
-  if (pd__variable_copy(arena, variable, &place, &token->text, &err) != PD_OK) {
+  if (pd__variable_read_text(arena, variable, &place, &token->text, &err) != PD_OK) {
     pd__reader_add_error(reader, &err);
     return;
   }
@@ -173,7 +173,7 @@ static void handle_option_items(pd__reader *reader, const pd__token *token, int 
     if (kind == UNDEFOK) {
       pd__undefok_add(&reader->operation->arena, &reader->undefok, at, length);
     } else if (kind == FLAGFILE) {
-      pd__option_handle_file(reader, at, length, token);
+      pd__reader_handle_flagfile(reader, at, length, token);
     } else {
       read_variable(reader, token, at, length, kind == FROMENV);
     }
@@ -264,7 +264,8 @@ static bool is_this_program(const pd__reader *reader, const char *pattern, size_
 }
 
 /* A pattern that is the name of a flag was most likely meant as the flag: the line is an error. */
-static bool reject_flag_name(pd__reader *reader, pd__token *line, const char *name, size_t length) {
+static bool reject_flag_as_pattern(pd__reader *reader, pd__token *line, const char *name,
+                                   size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
   if (length > PD_NAME_MAX || !pd__token_is_known(&token)) return false;
@@ -280,7 +281,7 @@ static void handle_program_patterns(pd__reader *reader, open_file *open, pd__tok
   for (const char *at = line.text; *at;) {
     size_t length = strcspn(at, PD__BLANKS);
     bool matches = is_this_program(reader, at, length);
-    if (!matches && reject_flag_name(reader, &line, at, length)) return;
+    if (!matches && reject_flag_as_pattern(reader, &line, at, length)) return;
     relevant |= matches;
     at += length;
     at += strspn(at, PD__BLANKS);
@@ -310,7 +311,7 @@ static bool is_file_open(const pd__reader *reader, const pd__file *file) {
 }
 
 /* Counts the file. Returns true if it may be read, and reports the reason otherwise. */
-static bool check_file_limits(pd__reader *reader, const pd__file *file, const pd__token *by) {
+static bool count_and_check_file(pd__reader *reader, const pd__file *file, const pd__token *by) {
   char escaped[PD__ESCAPED_SIZE];
   pd_status status = PD_ERR_DEPTH;
   const char *why = "includes itself";
@@ -331,15 +332,15 @@ static bool check_file_limits(pd__reader *reader, const pd__file *file, const pd
   return !why;
 }
 
-void pd__option_handle_file(pd__reader *reader, const char *path, size_t length,
-                            const pd__token *by) {
+void pd__reader_handle_flagfile(pd__reader *reader, const char *path, size_t length,
+                                const pd__token *by) {
   const pd__file *file = pd__files_find(reader->sources, path, length);
   if (!file) {
     reader->closed = true;
     pd__reader_fail(reader, by, PD_ERR_DEPTH, ": more than 1000 flagfiles");
     return;
   }
-  if (!check_file_limits(reader, file, by)) return;
+  if (!count_and_check_file(reader, file, by)) return;
   open_file open = {.outer = reader->file, .file = file, .relevant = true};
   reader->file = &open;
   for (size_t i = 0; i < file->lines.count && !reader->closed; i++) {

@@ -66,7 +66,8 @@ static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *t
 }
 
 /* -vvv is three uses of -v. */
-static void apply_count(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
+static void assign_incremented(pd__reader *reader, const pd__token *token,
+                               const pd__meaning *meaning) {
   char number[PD__NUMBER_SIZE];
   const pd_flag_def *def = pd__flag_def(meaning->flag);
   bool letters = !pd__flag_name(meaning->node)[1];
@@ -107,7 +108,7 @@ void pd__reader_assign_token(pd__reader *reader, const pd__token *token,
   } else if (meaning->negated) {
     assign_negated(reader, flag, token);
   } else if (!token->text && pd__flag_def(flag)->count) {
-    apply_count(reader, token, meaning);
+    assign_incremented(reader, token, meaning);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
     const char *text = token->text ? token->text : "true";
     pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
@@ -168,7 +169,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
   } else if (!*suggestion && number && option && !token->origin.place) {
     snprintf(suggestion, sizeof suggestion, "; arguments that begin with a dash go after --");
   } else if (!*suggestion && is_letter_cluster(token)) {
-    pd__suggest_letters(token->name, suggestion);
+    pd__suggest_for_short_option(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
                   pd__token_write_name(token, source), suggestion);
@@ -187,7 +188,7 @@ static bool can_be_pending(const pd__reader *reader, const pd__token *token) {
 }
 
 /* Reports only the lack of memory if there is one: the findings may be incomplete then. */
-static void report_findings(pd__reader *reader) {
+static void report_errors(pd__reader *reader) {
   size_t shown = 0, unknown = 0;
   if (reader->operation->arena.failed) {
     pd__report_fail_memory(reader->report);
@@ -249,7 +250,7 @@ static void add_pending_value(pd__reader *reader, pd__pending *pending) {
 }
 
 pd_status pd__reader_check(pd__reader *reader) {
-  report_findings(reader);
+  report_errors(reader);
   return pd__changes_validate(&reader->changes);
 }
 

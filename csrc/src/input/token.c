@@ -58,7 +58,7 @@ static pd__meaning resolve_repeated_letter(const pd__token *token) {
   for (uint32_t i = 1; i < token->length; i++) {
     if (token->name[i] != token->name[0]) return none;
   }
-  pd_flag *node = pd__resolve_name(token->name, 1);
+  pd_flag *node = pd__names_find_defined(token->name, 1);
   pd_flag *flag = node ? pd__resolve_alias(node) : NULL;
   return flag && pd__flag_def(flag)->count ? (pd__meaning){flag, node, false} : none;
 }
@@ -68,6 +68,6 @@ pd__meaning pd__token_resolve(const pd__token *token) {
     pd__meaning meaning = pd__resolve_maybe_negated(token->name, token->length);
     return meaning.flag ? meaning : resolve_repeated_letter(token);
   }
-  pd_flag *node = pd__resolve_name(token->name, token->length);
+  pd_flag *node = pd__names_find_defined(token->name, token->length);
   return (pd__meaning){node ? pd__resolve_alias(node) : NULL, node, false};
 }

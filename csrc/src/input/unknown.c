@@ -62,7 +62,7 @@ static void compare_name(guess *about, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
   about->known |= pd__variable_is_of_name(name, about->name, about->length);
   if (about->known || !pd__flag_def(flag)) return;
-  pd__variable_write("", name, length, about->upper, spelling);
+  pd__variable_write_name("", name, length, about->upper, spelling);
   unsigned edits = pd__edit_distance(about->name, about->length, spelling, length);
   if (edits >= about->edits || differs_in_digits(about->name, about->length, spelling)) return;
   about->edits = edits;

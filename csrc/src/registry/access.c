@@ -10,7 +10,7 @@ pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
-  pd_flag *node = pd__resolve_name(name, strlen(name));
+  pd_flag *node = pd__names_find_defined(name, strlen(name));
   if (node) *out = pd__resolve_alias(node);
   return pd__operation_return(&operation, node ? PD_OK : pd__fail_undefined(name, err));
 }
@@ -178,7 +178,7 @@ static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *
                                                                     const char *text,
                                                                     pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  pd_flag *node = pd__resolve_name(name, strlen(name));
+  pd_flag *node = pd__names_find_defined(name, strlen(name));
   pd_status status =
       node ? pd__assign_value(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
            : pd__fail_undefined(name, err);

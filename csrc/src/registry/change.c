@@ -42,7 +42,7 @@ static void append_reserved_change(pd__changes *changes) {
 /* Returns true if the value of `change` is added to that of `other`. */
 static bool can_join_uses(const pd__change *change, const pd__change *other) {
   bool used = other->text && !other->literal && other->flag == change->flag;
-  return used && pd__origin_is_continued(&other->origin, &change->origin);
+  return used && pd__origin_is_same_input(&other->origin, &change->origin);
 }
 
 /* Takes over the items of the previous use, which then does nothing. Sets *joined if there is
@@ -71,7 +71,7 @@ pd_value pd__changes_find_count_start(const pd__changes *changes, const pd_flag 
   for (size_t i = changes->count; i > 0; i--) {
     const pd__change *other = &changes->items[i - 1];
     bool used = other->flag == flag && other->action == PD__ASSIGN;
-    if (used && pd__origin_is_continued(&other->origin, origin)) return other->value;
+    if (used && pd__origin_is_same_input(&other->origin, origin)) return other->value;
   }
   return pd__flag_default(flag);
 }

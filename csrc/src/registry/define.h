@@ -42,7 +42,7 @@ typedef struct pd__reservation {
 
 /* Ties a cell to the node of its name. Returns whether the name is reserved for it, which that of
  * an import never is. */
-bool pd__cell_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node);
+bool pd__cell_reserve_name(pd__reservation *by, pd__cell *cell, pd_flag *node);
 
 /* Allocates what a node needs to become an alias. Returns false if memory runs out. */
 bool pd__name_prepare_alias(pd_flag *node);

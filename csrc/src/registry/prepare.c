@@ -60,7 +60,7 @@ pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name,
                         const pd_origin *origin, const char *why, pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__ESCAPED_SIZE];
   pd__origin_write_subject(name, origin, source);
-  if (!*text && pd__origin_is_variable(origin)) {
+  if (!*text && pd__origin_is_env_variable(origin)) {
     return pd__fail(err, status, "%s: is empty, %s", source, why);
   }
   return pd__fail(err, status, "%s=%s: %s", source,

@@ -175,9 +175,10 @@ typedef struct pd__meaning {
 
 /* Returns the node of a name: a defined flag, or an alias of one. NULL if the name is undefined.
  * Adds a warning if the name is deprecated. */
-pd_flag *pd__resolve_name(const char *name, size_t length);
+pd_flag *pd__names_find_defined(const char *name, size_t length);
 
-/* Like pd__resolve_name, but also accepts --noname. The caller checks that the flag is a bool. */
+/* Like pd__names_find_defined, but also accepts --noname. The caller checks that the flag is a
+ * bool. */
 pd__meaning pd__resolve_maybe_negated(const char *name, size_t length);
 
 /* Fails because no flag has the name, and suggests the nearest one. */
@@ -200,7 +201,7 @@ unsigned pd__edit_distance(const char *a, size_t a_length, const char *b, size_t
 
 /* Suggests what -`name` may mean if no flag has that name: --port=9 for -p9, and -v -q for -vq, of
  * whose letters one may be unknown. */
-void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]);
+void pd__suggest_for_short_option(const char *name, char out[PD__SUGGESTION_SIZE]);
 
 /* Suggests how the arguments right after a flag may be meant as its value: of a list, whose value
  * so far is `text`, or of a bool without a value (NULL). */
@@ -408,14 +409,14 @@ const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX
 
 /* Returns true for a value of an environment variable, which has no line. --fromenv on a command
  * line names a variable, too. */
-bool pd__origin_is_variable(const pd_origin *origin);
+bool pd__origin_is_env_variable(const pd_origin *origin);
 
 /* Returns true if the second of two uses of a flag adds to what the first gave, in a list that
  * grows: on one command line, in one variable, or in one file that isn't structured. */
-bool pd__origin_is_continued(const pd_origin *first, const pd_origin *second);
+bool pd__origin_is_same_input(const pd_origin *first, const pd_origin *second);
 
 /* The text between place and line: ":", or " revision " if the line is one of the fleet. */
-const char *pd__origin_line_joint(const pd_origin *origin);
+const char *pd__origin_line_separator(const pd_origin *origin);
 
 /* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
 const char *pd__origin_write(const pd_origin *origin, char out[PD__ESCAPED_SIZE]);

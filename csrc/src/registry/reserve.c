@@ -13,7 +13,7 @@ bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *f
   return true;
 }
 
-bool pd__cell_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node) {
+bool pd__cell_reserve_name(pd__reservation *by, pd__cell *cell, pd_flag *node) {
   cell->flag = node->index + 1;
   by->has_former |= pd__flag_has_values(pd__resolve_alias(node));
   return cell->def->kind == PD_KIND_DEFINE && pd__name_reserve(by, node, node);

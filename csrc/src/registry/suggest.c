@@ -182,7 +182,7 @@ static void suggest_separate_letters(const char *letters, char out[PD__SUGGESTIO
   }
 }
 
-void pd__suggest_letters(const char *name, char out[PD__SUGGESTION_SIZE]) {
+void pd__suggest_for_short_option(const char *name, char out[PD__SUGGESTION_SIZE]) {
   const char *text = *name ? name + 1 : name;
   out[0] = '\0';
   if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_is_sensitive(*name)) return;

@@ -141,8 +141,8 @@ static void write_value_origin(const pd_origin *origin, pd__out *out) {
   }
   pd__out_add_format(out, "%s%s", before, place ? origin->place : pd_source_name(origin->source));
   bool numbered = !place && origin->source == PD_SOURCE_ARGV;
-  const char *joint = pd__origin_line_joint(origin);
-  if (origin->line && place) pd__out_add_format(out, "%s%u", joint, (unsigned)origin->line);
+  const char *separator = pd__origin_line_separator(origin);
+  if (origin->line && place) pd__out_add_format(out, "%s%u", separator, (unsigned)origin->line);
   if (origin->line && numbered) pd__out_add_format(out, "[%u]", (unsigned)origin->line);
 }
 
@@ -212,7 +212,7 @@ static const built_in built_ins[] = {
 
 static bool is_defined_flag(const char *name) {
   pd__platform_lock();
-  bool found = pd__resolve_name(name, strlen(name)) != NULL;
+  bool found = pd__names_find_defined(name, strlen(name)) != NULL;
   pd__platform_unlock();
   return found;
 }

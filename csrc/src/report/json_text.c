@@ -199,8 +199,8 @@ const char *pd__json_describe_location(pd__json *to, const pd_origin *origin) {
   pd__out_clear(place);
   if (origin->place && *origin->place) {
     pd__out_add_text(place, origin->place);
-    const char *joint = pd__origin_line_joint(origin);
-    if (origin->line) pd__out_add_format(place, "%s%u", joint, (unsigned)origin->line);
+    const char *separator = pd__origin_line_separator(origin);
+    if (origin->line) pd__out_add_format(place, "%s%u", separator, (unsigned)origin->line);
     if (origin->column) pd__out_add_format(place, ":%u", (unsigned)origin->column);
   } else if (origin->source == PD_SOURCE_ARGV) {
     pd__out_add_format(place, "argv[%u]", (unsigned)origin->line);
