@@ -20,7 +20,7 @@ void pd__plan_add_rejection(pd__stage *stage, const pd_origin *origin, const pd_
 /* ---- Questions ---- */
 
 /* The value that the flag has now, or will have. */
-static void describe_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
+static void fill_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
   pd__draft *draft = pd__draft_find_for_flag(stage, flag);
   out->flag = draft ? draft->flag : flag;
   out->generation = pd__flag_generation(out->flag);
@@ -68,7 +68,7 @@ static pd__question *make_hook_question(pd__stage *stage, pd__draft *draft, pd__
   for (size_t i = 0; made && i < made->count; i++) {
     pd__subject *subject = &made->subjects[i];
     pd__flag_adopt_assigned_value(stage->operation, subject->flag);
-    describe_subject(stage, subject->flag, subject);
+    fill_subject(stage, subject->flag, subject);
     if (subject->flag == draft->flag) subject->entry = *proposed;
   }
   return made;

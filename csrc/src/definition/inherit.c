@@ -87,7 +87,7 @@ static void queue_snapshot_values(snapshot_file *from) {
     pd__pending *each = from->values;
     from->values = each->following;
     if (whole) pd__pending_store(each);
-    if (!whole) pd__pending_discard(each);
+    if (!whole) pd__pending_discard_unlisted(each);
   }
   if (whole) return;
   pd__fail(pd__warning_add(PD_WARNING_DROPPED), PD_OK,

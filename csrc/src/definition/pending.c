@@ -69,7 +69,7 @@ static void free_pending(pd__pending *pending) {
   free(pending);
 }
 
-void pd__pending_discard(pd__pending *pending) {
+void pd__pending_discard_unlisted(pd__pending *pending) {
   pd__name_release(pending->node);
   free_pending(pending);
 }
@@ -119,7 +119,7 @@ void pd__pending_drop_of_source(pd_source source) {
     while (list) {
       pd__pending *gone = list;
       list = gone->following;
-      pd__pending_discard(gone);
+      pd__pending_discard_unlisted(gone);
     }
   }
 }
@@ -165,8 +165,8 @@ static pd__pending *detach_all_pending(const pd_flag_def *def) {
 /* ---- Listing ---- */
 
 /* Adds one to a list in order of arrival. Returns false if memory is out. */
-static bool list_pending_value(pd__arena *arena, pd__waiting **at, pd__pending *pending,
-                               bool negated) {
+static bool insert_waiting_value(pd__arena *arena, pd__waiting **at, pd__pending *pending,
+                                 bool negated) {
   pd__waiting *made = pd__arena_alloc(arena, sizeof *made);
   if (!made) return false;
   while (*at && (*at)->pending->order < pending->order) at = &(*at)->next;
@@ -215,7 +215,7 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
   for (pd_flag *node; (node = next_node(&search));) {
     for (pd__pending *each = first_pending(node); each; each = each->following) {
       if (search.negated && each->text) continue;
-      if (!list_pending_value(&operation->arena, &list, each, search.negated)) return NULL;
+      if (!insert_waiting_value(&operation->arena, &list, each, search.negated)) return NULL;
     }
   }
   if (def->multi) join_continued_uses(&operation->arena, list);
@@ -292,7 +292,7 @@ static void requeue_pending(pd__pending *given, bool joined) {
   pd__pending *copy = joined ? NULL : given;
   if (joined) {
     pd__pending_prepare(given, &copy, NULL);
-    pd__pending_discard(given);
+    pd__pending_discard_unlisted(given);
   }
   if (copy) pd__pending_store(copy);
 }
@@ -309,13 +309,13 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       char *text = pd__list_extend(&operation->arena, given->text, list->text, &room);
       if (!text) pd__report_fail_memory(report);
       if (text) list->text = text;
-      pd__pending_discard(given);
+      pd__pending_discard_unlisted(given);
       continue;
     }
     room = 0;
     if (pd__flag_def(flag) && !pd__flag_has_deferred_validator(flag)) {
       apply_or_refuse_pending(operation, flag, given, report);
-      pd__pending_discard(given);
+      pd__pending_discard_unlisted(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
       requeue_pending(given, joined);
       kept = true;

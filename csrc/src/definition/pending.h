@@ -29,7 +29,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
 
 /* Adds the value to those of its name, or frees it. Neither can fail. */
 void pd__pending_store(pd__pending *pending);
-void pd__pending_discard(pd__pending *pending);
+void pd__pending_discard_unlisted(pd__pending *pending);
 
 /* Returns true if there are pending values. */
 bool pd__has_pending(void);

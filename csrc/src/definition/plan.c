@@ -228,7 +228,7 @@ static void run_plan_rounds(pd__stage *stage) {
   planned = NULL;
 }
 
-bool pd__stage_complete_plan(pd__stage *stage) {
+bool pd__stage_try_complete_plan(pd__stage *stage) {
   bool waits = pd__define_source.find || pd__has_pending() || stage->plan;
   if (!waits && !stage->has_former) return true;
   if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */

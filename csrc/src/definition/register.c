@@ -122,7 +122,7 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
       return false;
     }
     if (!pd__stage_reserve_names(stage, refused)) return false;
-    if (!pd__stage_complete_plan(stage)) {
+    if (!pd__stage_try_complete_plan(stage)) {
       if (!pd__stage_ask_hooks(stage, refused)) return false;
       continue;
     }
@@ -147,7 +147,7 @@ static void free_registered(pd__operation *operation, registered_flag *gone) {
 }
 
 /* Returns the first definition of the flag, which pd_flag_register has made. */
-static registered_flag *first_registered(const pd_flag *flag) {
+static registered_flag *first_registered_definition(const pd_flag *flag) {
   return pd__flag_def(flag) ? (registered_flag *)pd__flag_cells(flag) : NULL;
 }
 
@@ -255,7 +255,7 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   if (status == PD_OK) status = pd__flag_check_can_unregister(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
   pd__flag_mark_withdrawn(flag);
-  for (registered_flag *gone; (gone = first_registered(flag));) {
+  for (registered_flag *gone; (gone = first_registered_definition(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);
   }

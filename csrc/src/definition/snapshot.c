@@ -48,7 +48,7 @@ static void drop_pending_list(pd__pending *list) {
   while (list) {
     pd__pending *gone = list;
     list = gone->following;
-    pd__pending_discard(gone);
+    pd__pending_discard_unlisted(gone);
   }
 }
 

@@ -5,10 +5,10 @@
  * The call goes through these steps, and starts again after pd__stage_ask_hooks, since anything may
  * have changed while the lock was released; the answers are kept:
  *
- *   pd__stage_reserve_names    reserves the names; a conflict ends the call
- *   pd__stage_complete_plan     decides which values the flags get, by the answers so far
- *   pd__stage_ask_hooks      only if an answer is missing: gives the names back, releases the lock,
- * asks pd__stage_publish  otherwise: defines the flags with these values; can't fail
+ *   pd__stage_reserve_names      reserves the names; a conflict ends the call
+ *   pd__stage_try_complete_plan  decides which values the flags get, by the answers so far
+ *   pd__stage_ask_hooks          only if an answer is missing: releases names and lock, and asks
+ *   pd__stage_publish            otherwise: defines the flags with these values; can't fail
  *
  * This header may use base, value, registry and definition. The caller holds the lock. */
 #ifndef PD__STAGE_H
@@ -44,7 +44,7 @@ bool pd__stage_reserve_names(pd__stage *stage, pd__report *report);
 
 /* Decides which of the values that wait for the flags they get. Returns false if a validator or
  * converter must be asked first. */
-bool pd__stage_complete_plan(pd__stage *stage);
+bool pd__stage_try_complete_plan(pd__stage *stage);
 
 /* Gives back the names. They are reserved only while the lock is held. */
 void pd__stage_release_names(pd__stage *stage);
@@ -58,7 +58,7 @@ bool pd__stage_ask_hooks(pd__stage *stage, pd__report *report);
 void pd__stage_publish(pd__stage *stage, pd__report *waiting);
 
 /* Returns the value that the flag of the first cell will have; its default if it gets none. Call it
- * after pd__stage_complete_plan. */
+ * after pd__stage_try_complete_plan. */
 pd_value pd__stage_planned_value(const pd__stage *stage);
 
 /* Returns whether a definition of the stage that is being planned defines the flag `node`. */

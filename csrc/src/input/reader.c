@@ -266,7 +266,7 @@ pd_status pd__reader_commit(pd__reader *reader) {
     if (status == PD_OK) {
       add_pending_value(reader, each);
     } else {
-      pd__pending_discard(each);
+      pd__pending_discard_unlisted(each);
     }
   }
   return status;

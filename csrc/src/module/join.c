@@ -142,9 +142,9 @@ static bool is_attempt_stale(const attempt *at) {
 }
 
 /* Checks the definitions against the registry, all together: links the implementations, and
- * reserves the names. release_stage gives both back before the lock is released, or they are
- * published. */
-static bool reserve_stage(attempt *at) {
+ * reserves the names. unlink_and_release_names gives both back before the lock is released, or they
+ * are published. */
+static bool link_and_reserve_names(attempt *at) {
   pd__defs *defs = at->defs;
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
@@ -155,8 +155,8 @@ static bool reserve_stage(attempt *at) {
   return false;
 }
 
-/* Undoes reserve_stage. */
-static void release_stage(attempt *at) {
+/* Undoes link_and_reserve_names. */
+static void unlink_and_release_names(attempt *at) {
   pd__impls_unlink(at->defs->impls, at->defs->impls_count);
   pd__stage_release_names(&at->stage);
 }
@@ -201,9 +201,9 @@ static bool plan_or_ask(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__unready_winner *winners =
       pd__impls_find_unready_winners(at->operation, defs->impls, defs->impls_count);
-  bool planned = pd__stage_complete_plan(&at->stage);
+  bool planned = pd__stage_try_complete_plan(&at->stage);
   if (planned && !winners) return true;
-  release_stage(at);
+  unlink_and_release_names(at);
   if (winners) {
     pd__winners_make_ready(at->operation, winners);
   } else {
@@ -230,10 +230,10 @@ static outcome run_attempt(attempt *at) {
     if (at->refused.status != PD_OK) return refuse_attempt(at);
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
-    if (!reserve_stage(at)) return refuse_attempt(at);
+    if (!link_and_reserve_names(at)) return refuse_attempt(at);
   } while (!plan_or_ask(at));
   if (!define_operation_flags(at)) {
-    release_stage(at);
+    unlink_and_release_names(at);
     return refuse_attempt(at);
   }
   publish_attempt(at);

@@ -150,7 +150,7 @@ static void close_module(pd_module *module, void *handle) {
 
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns the handle if
  * the caller is to close it. */
-static void *finish_load(pd__operation *operation, pd__loading *ended, bool accepted) {
+static void *commit_or_abort_load(pd__operation *operation, pd__loading *ended, bool accepted) {
   pd_module *module = ended->module;
   ended->module = NULL;
   void *closing = module && !accepted ? abort_module_load(module) : NULL;
@@ -167,12 +167,12 @@ static void free_loading(pd__loading *load) {
 
 /* Takes the lock; runs however the load ends, also when a hook throws. What is still deferred goes
  * to the enclosing load. */
-static void end_loading(pd__loading **ended) {
+static void clean_up_load(pd__loading **ended) {
   pd__loading *load = *ended;
   pd__loading_end(load);
   PD__LOCKED_OPERATION(operation);
   pd_module *module = load->module;
-  void *closing = finish_load(&operation, load, false);
+  void *closing = commit_or_abort_load(&operation, load, false);
   pd__deferred_hand_over(&operation, load, pd__loader_defers_to());
   pd__operation_unlock(&operation);
   free_loading(load);
@@ -203,7 +203,7 @@ static void report_load_errors(const pd__loading *load, pd__report *caller) {
 static void load_module(pd__loading *load, pd__report *caller, pd_module **out) {
   void *handle = NULL;
   pd__report *report = &load->report;
-  pd__loading *ended __attribute__((cleanup(end_loading), unused)) = load;
+  pd__loading *ended __attribute__((cleanup(clean_up_load), unused)) = load;
   pd__loading_begin(load);
   pd_module *module = open_module(load, &handle);
   PD__LOCKED_OPERATION(operation);
@@ -211,7 +211,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   bool sound = module && check_namespace(load, module, report);
   bool accepted = try_accept_load(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
-  void *closing = finish_load(&operation, load, accepted);
+  void *closing = commit_or_abort_load(&operation, load, accepted);
   pd__impls_update_families(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);

@@ -21,7 +21,7 @@ static bool is_in_same_file(const pd_flag_def *first, const pd_flag_def *other) 
 
 /* Listings follow the source, but compilers may emit the definitions of a file in any order; gcc
  * reverses it. */
-static void sort_files(pd__cell *cells, size_t count) {
+static void sort_cells_within_files(pd__cell *cells, size_t count) {
   for (size_t first = 0, end = 0; first < count; first = end) {
     bool rises = true, falls = true;
     for (end = first + 1; end < count && is_in_same_file(cells[first].def, cells[end].def); end++) {
@@ -137,7 +137,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime
   for (const pd_late_def *at = runtime_defs.first; at != runtime_defs.end; at = at->next) {
     read_definition(defs, at->def, module, name_space, report);
   }
-  sort_files(defs->cells, defs->count);
+  sort_cells_within_files(defs->cells, defs->count);
   split_operations(defs, module);
   return defs;
 }

@@ -30,7 +30,7 @@ void pd__family_define_flag(pd__operation *operation, pd__family *family, pd__re
   prepare_flag_definition(family);
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_reserve_names(&stage, waiting)) return;
-  family->has_waiting_values = !pd__stage_complete_plan(&stage);
+  family->has_waiting_values = !pd__stage_try_complete_plan(&stage);
   family->redefined = true;
   pd__stage_publish(&stage, waiting);
 }
@@ -43,7 +43,7 @@ const char *pd__family_get_preference_list(pd__operation *operation, pd__family 
   prepare_flag_definition(family);
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_reserve_names(&stage, &ignored)) return "*";
-  pd__stage_complete_plan(&stage);
+  pd__stage_try_complete_plan(&stage);
   const char *list = pd__intern_text(pd__stage_planned_value(&stage).str);
   pd__stage_release_names(&stage);
   return list ? list : "*";
