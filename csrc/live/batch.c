@@ -112,7 +112,7 @@ static void add_override_ends(pd__batch *batch, pd_flag *flag, const pd__change_
 }
 
 /* Taking back a value ends temporary ones, too. */
-static void prepare_batch_items(pd__batch *batch) {
+static void build_batch_items(pd__batch *batch) {
   batch->count = 0;
   for (size_t i = 0; i < batch->change->count; i++) {
     pd__changed_flag *each = &batch->change->flags[i];
@@ -121,7 +121,7 @@ static void prepare_batch_items(pd__batch *batch) {
     add_batch_item(batch,
                    (pd_batch_change){each->flag, each->requested_text, each->literal, override});
     if (batch->undone) continue;
-    each->had_live = pd__flag_get_live_value(each->flag, &each->live_before);
+    each->had_live = pd__flag_get_value_from_live(each->flag, &each->live_before);
     if (!each->drops_value) continue;
     size_t before = batch->count;
     pthread_mutex_lock(&pd__lock);
@@ -182,7 +182,8 @@ static void publish_change(pd__batch *batch) {
   bool temporary = made->state == PD__CHANGE_ACTIVE;
   for (size_t i = 0; i < made->count; i++) {
     pd__changed_flag *flag = &made->flags[i];
-    if (!flag->drops_value && !temporary) pd__flag_get_live_value(flag->flag, &flag->set_value);
+    if (!flag->drops_value && !temporary)
+      pd__flag_get_value_from_live(flag->flag, &flag->set_value);
   }
   write_batch_result(batch->job, made);
   pd__change_write_event(&event, made, batch->undone ? "undo" : "set");
@@ -213,7 +214,7 @@ static void audit_refusal(const pd__job *job, const pd__change_record *wanted) {
     bool shown = each->flag && !each->sensitive && each->requested_text && !wanted->undoes;
     pd__json_begin(&line, NULL, '{');
     pd__json_put_text(&line, "name", each->name);
-    if (shown) pd__json_put_or_digest(&line, "new", each->requested_text);
+    if (shown) pd__json_put_text_or_digest(&line, "new", each->requested_text);
     pd__json_end(&line, "}");
   }
   pd__json_end(&line, "]}");
@@ -229,9 +230,10 @@ void pd__batch_audit_given_up(pd__job *job, const pd__change_record *wanted) {
 
 /* ---- All together ---- */
 
-static void reserve_live_change(pd__batch *batch) {
+static void number_or_refuse_change(pd__batch *batch) {
   pthread_mutex_lock(&pd__lock);
-  bool room = pd__change_assign_number(batch->change);
+  bool room = pd__change_has_room(batch->change);
+  pd__change_assign_number(batch->change);
   size_t on = pd__changes_count_temporary();
   pthread_mutex_unlock(&pd__lock);
   if (room) return;
@@ -240,10 +242,10 @@ static void reserve_live_change(pd__batch *batch) {
 }
 
 /* Returns false if another round is needed, since a flag has changed meanwhile. */
-static bool finish_batch_in_round(pd__batch *batch, bool (*check)(pd__batch *batch)) {
+static bool try_batch_round(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   pd__job *job = batch->job;
   if (!check(batch)) return true;
-  prepare_batch_items(batch);
+  build_batch_items(batch);
   bool trial = job->problems != NULL;
   if (batch->memory_out) return true;
   pd_status status = apply_batch_items(batch, trial);
@@ -257,9 +259,8 @@ static bool finish_batch_in_round(pd__batch *batch, bool (*check)(pd__batch *bat
 void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   pd__job *job = batch->job;
   int round = 0;
-  if (batch->change && !job->problems && !job->dry_run) reserve_live_change(batch);
-  while (batch->change && !batch->memory_out && round < ROUNDS &&
-         !finish_batch_in_round(batch, check))
+  if (batch->change && !job->problems && !job->dry_run) number_or_refuse_change(batch);
+  while (batch->change && !batch->memory_out && round < ROUNDS && !try_batch_round(batch, check))
     round++;
   if (round == ROUNDS) {
     pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,

@@ -53,8 +53,9 @@ typedef struct pd__change_record {
 
 /* Returns NULL without memory. */
 pd__change_record *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
-/* Assigns its number. Returns false if too many temporary changes are active. */
-bool pd__change_assign_number(pd__change_record *change);
+/* Returns false if too many temporary changes are active for another one. */
+bool pd__change_has_room(const pd__change_record *change);
+void pd__change_assign_number(pd__change_record *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
 void pd__change_discard(pd__change_record *change);
 /* Lists it, and drops the oldest ones that are too many. */

@@ -55,14 +55,15 @@ static size_t measure_change(const pd__change_record *change) {
 /* ---- The list ---- */
 
 /* Those that are on may take half of the room: more can't be forgotten, so they are refused. */
-bool pd__change_assign_number(pd__change_record *change) {
+bool pd__change_has_room(const pd__change_record *change) {
   size_t bytes = 0;
+  if (change->state != PD__CHANGE_ACTIVE) return true;
   for (const pd__change_record *at = latest; at; at = at->older)
     bytes += at->state == PD__CHANGE_ACTIVE ? at->bytes : 0;
-  change->number = ++last_number;
-  if (change->state != PD__CHANGE_ACTIVE) return true;
   return temporary_count < TEMPORARY_MAX && bytes + measure_change(change) <= KEPT_BYTES_MAX / 2;
 }
+
+void pd__change_assign_number(pd__change_record *change) { change->number = ++last_number; }
 
 /* Keeps the latest ones that fit, none that is older than those, and all that are on. */
 static void drop_oldest_changes(void) {

@@ -37,7 +37,7 @@ void pd__client_finish_job(pd__job *job);
 /* ---- Their connections (connection.c) ---- */
 
 void pd__clients_accept(pd_live_server *server);
-void pd__client_read(pd__client *client);
+void pd__client_handle_input(pd__client *client);
 void pd__client_send(pd__client *client);
 /* Removes those that are dead or done, or belong to a server that has stopped; closes some if there
  * are too many, or if they hold too much memory. */

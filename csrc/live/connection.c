@@ -106,7 +106,7 @@ static int admit_client(pd_live_server *server) {
     return result;
   }
   if (client_count > CLIENTS_MAX) close_idlest_client(&made->next);
-  pd__client_read(made);
+  pd__client_handle_input(made);
   return 0;
 }
 
@@ -187,7 +187,7 @@ static void drop_largest_clients(void) {
   }
 }
 
-void pd__client_read(pd__client *client) {
+void pd__client_handle_input(pd__client *client) {
   char part[PART];
   client->dead |= !pd__descriptor_is_own(&client->descriptor);
   while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {

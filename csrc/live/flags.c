@@ -47,7 +47,7 @@ static void write_flag_value(pd__text *to, const char *name, const char *text_na
   char number[PD__VALUE_TEXT_SIZE];
   const char *text = unset ? NULL : pd__value_format(info->type, value, number);
   if (text && !whole && strlen(text) > PD__PLAIN_TEXT_MAX) {
-    pd__json_put_or_digest(to, text_name, text);
+    pd__json_put_text_or_digest(to, text_name, text);
     return;
   }
   if (!text) pd__json_put_text(to, name, NULL);
@@ -126,7 +126,7 @@ static void write_value_below(pd__text *to, pd_flag *flag, pd_override override)
     if (entry.override == override || entry.replaced) continue;
     pd_type type = entry.unset ? (pd_type)0 : entry.type;
     if (!entry.sensitive)
-      pd__json_put_or_digest(to, "below", pd__value_format(type, entry.value, number));
+      pd__json_put_text_or_digest(to, "below", pd__value_format(type, entry.value, number));
     return;
   }
 }
@@ -167,7 +167,7 @@ static void write_flag_members(pd__job *job, pd_flag *flag, const pd_flag_info *
   write_attributes(to, info);
   const char *refusal = pd__server_find_refusal(job->server, info);
   pd__json_put_bool(to, "settable", !refusal);
-  pd__json_put_optional(to, "refusal", refusal);
+  pd__json_put_nonempty_text(to, "refusal", refusal);
   if (entry.override) write_temporary_change(to, flag, entry.override);
 }
 

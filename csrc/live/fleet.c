@@ -84,8 +84,8 @@ static void write_fleet_result(pd__job *job, const fleet_changes *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd__json_begin(to, NULL, '{');
     pd__json_put_text(to, "name", all->flags[i].name);
-    pd__json_put_or_digest(to, "old", all->flags[i].old_text);
-    pd__json_put_or_digest(to, "new", all->flags[i].new_text);
+    pd__json_put_text_or_digest(to, "old", all->flags[i].old_text);
+    pd__json_put_text_or_digest(to, "new", all->flags[i].new_text);
     pd__json_end(to, "}");
   }
   pd__json_end(to, "]}");

@@ -101,7 +101,7 @@ void pd__revision_write(pd__text *to, uint64_t revision);
 void pd__event_write(pd__text *to, const pd_journal_event *event);
 
 /* Reads the value that clients have given the flag. Returns false if there is none. */
-bool pd__flag_get_live_value(pd_flag *flag, pd_value *value);
+bool pd__flag_get_value_from_live(pd_flag *flag, pd_value *value);
 
 /* ---- Batches (batch.c): what set.c and undo.c share ---- */
 
@@ -134,7 +134,7 @@ void pd__changes_undo(pd__job *job);
 void pd__events_subscribe(pd__job *job);
 void pd__fleet_apply(pd__job *job);
 void pd__steps_get(pd__job *job);
-void pd__steps_gate(pd__job *job);
+void pd__steps_set_gate(pd__job *job);
 void pd__steps_wait(pd__job *job);
 
 #endif /* PD_LIVE_JOB_H */

@@ -56,7 +56,7 @@ static void handle_client_events(const poll_round *round) {
   for (pd__client *each = pd__clients; each && index < round->count; each = each->next, index++) {
     short events = round->fds[index].revents;
     if (events & (POLLHUP | POLLERR | POLLNVAL)) each->dead |= !(events & POLLIN);
-    if (events & POLLIN) pd__client_read(each);
+    if (events & POLLIN) pd__client_handle_input(each);
     if (events & POLLOUT) pd__client_send(each);
   }
 }

@@ -26,7 +26,7 @@ static const method methods[] = {
     {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
     {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_apply, NULL, true},
     {"steps.get", " ", pd__steps_get, NULL, false},
-    {"steps.gate", " step timeout ", pd__steps_gate, NULL, false},
+    {"steps.gate", " step timeout ", pd__steps_set_gate, NULL, false},
     {"steps.wait", " step timeout ", pd__steps_wait, NULL, false},
 };
 

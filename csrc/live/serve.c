@@ -71,7 +71,7 @@ static pd_status copy_server_options(const pd_live_server_options *options,
   return check_server_options(out, err);
 }
 
-static pd_status register_server(pd_live_server *server, pd_error *err) {
+static pd_status register_and_start_loop(pd_live_server *server, pd_error *err) {
   pthread_mutex_lock(&pd__lock);
   server->next = pd__servers;
   pd__servers = server;
@@ -93,7 +93,7 @@ static pd_status start_server(pd_live_server *server, const pd_live_server_optio
   pd_status status =
       copied ? pd__audit_open(options, &server->audit, err) : pd__live_fail_memory(err);
   if (status == PD_OK) status = open_server_socket(server, server->address, err);
-  return status == PD_OK ? register_server(server, err) : status;
+  return status == PD_OK ? register_and_start_loop(server, err) : status;
 }
 
 pd_status pd_live_serve(const pd_live_server_options *given, pd_live_server **out, pd_error *err) {

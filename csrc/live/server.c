@@ -79,8 +79,8 @@ void pd__requester_write(pd__text *to, const char *name, const pd__requester *re
   pd__json_put_text(to, "command", *requester->command ? requester->command : NULL);
   if (*requester->label || *requester->host) {
     pd__json_begin(to, "on_behalf_of", '{');
-    pd__json_put_optional(to, "label", requester->label);
-    pd__json_put_optional(to, "host", requester->host);
+    pd__json_put_nonempty_text(to, "label", requester->label);
+    pd__json_put_nonempty_text(to, "host", requester->host);
     pd__json_end(to, "}");
   }
   pd__json_end(to, "}");

@@ -65,7 +65,7 @@ static void check_confirmed(pd__job *job, pd__change_record *made) {
   }
 }
 
-static void read_requested_flags(pd__batch *batch) {
+static void prepare_requested_change(pd__batch *batch) {
   pd__job *job = batch->job;
   pd__change_record *made = batch->change;
   pd__changed_flag *next = made->flags;
@@ -104,7 +104,7 @@ static void write_current_value(pd__text *to, const char *name, pd_flag *flag) {
   char number[PD__VALUE_TEXT_SIZE];
   if (pd_flag_get_entry(flag, 0, &entry, NULL) != PD_OK) return;
   pd_type type = entry.unset ? (pd_type)0 : entry.type;
-  pd__json_put_or_digest(to, name, pd__value_format(type, entry.value, number));
+  pd__json_put_text_or_digest(to, name, pd__value_format(type, entry.value, number));
 }
 
 static bool check_expectations(pd__batch *batch) {
@@ -132,7 +132,7 @@ void pd__flags_set(pd__job *job) {
   batch.change = pd__change_new(count, &job->requester, job->reason);
   batch.memory_out = !batch.unchanged || !batch.change;
   if (!batch.memory_out) {
-    read_requested_flags(&batch);
+    prepare_requested_change(&batch);
     read_expectations(&batch);
   }
   pd__batch_run(&batch, check_expectations);

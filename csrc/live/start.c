@@ -38,7 +38,7 @@ static bool is_serving_requested(void) {
 }
 
 /* The package loads _fast first, and the library with it. */
-static int is_python_extension(struct dl_phdr_info *image, size_t size, void *context) {
+static int is_paddle_flags_extension(struct dl_phdr_info *image, size_t size, void *context) {
   (void)size, (void)context;
   const char *path = image->dlpi_name ? image->dlpi_name : "";
   return strstr(path, "/paddle_flags/_fast.") || strstr(path, "/paddle_flags/_native.");
@@ -47,7 +47,7 @@ static int is_python_extension(struct dl_phdr_info *image, size_t size, void *co
 /* ---- Serving ---- */
 
 /* A parent with the same variables may have the path, as its children have theirs. */
-static pd_status serve_at_path_or_own(const char *path, pd_error *err) {
+static pd_status serve_at_path_or_pid_path(const char *path, pd_error *err) {
   const char *fsync = get_nonempty_variable("PADDLE_FLAGS_LIVE_AUDIT_FSYNC");
   pd_live_server *server;
   char own[4096];
@@ -67,12 +67,12 @@ static pd_status serve_at_path_or_own(const char *path, pd_error *err) {
 static void serve_as_requested(void) {
   pd_error err;
   const char *value = get_nonempty_variable("PADDLE_FLAGS_LIVE");
-  if (!value || dl_iterate_phdr(is_python_extension, NULL)) return;
+  if (!value || dl_iterate_phdr(is_paddle_flags_extension, NULL)) return;
   pd_status status;
   if (strcmp(value, "1") == 0) {
-    status = serve_at_path_or_own(NULL, &err);
+    status = serve_at_path_or_pid_path(NULL, &err);
   } else if (strchr(value, '/')) {
-    status = serve_at_path_or_own(value, &err);
+    status = serve_at_path_or_pid_path(value, &err);
   } else {
     status = pd__live_fail(&err, PD_ERR_ARGUMENT,
                            "%.200s: expected 1, or the path of a socket with a slash", value);

@@ -60,7 +60,7 @@ static void write_step_result(pd__job *job, int64_t step) {
 
 void pd__steps_get(pd__job *job) { write_step_result(job, load_last_step()); }
 
-void pd__steps_gate(pd__job *job) {
+void pd__steps_set_gate(pd__job *job) {
   int64_t closed = __atomic_load_n(&gate, __ATOMIC_SEQ_CST);
   if (closed != OPEN && gate_owner != job->client) {
     pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,

@@ -100,7 +100,7 @@ void pd__json_put_text(pd__text *to, const char *name, const char *text) {
   if (!text) pd__text_add(to, "null", 4);
 }
 
-void pd__json_put_optional(pd__text *to, const char *name, const char *text) {
+void pd__json_put_nonempty_text(pd__text *to, const char *name, const char *text) {
   if (text && *text) pd__json_put_text(to, name, text);
 }
 
@@ -113,7 +113,7 @@ void pd__json_put_bool(pd__text *to, const char *name, bool value) {
   pd__json_put_raw(to, name, value ? "true" : "false");
 }
 
-void pd__json_put_or_digest(pd__text *to, const char *name, const char *text) {
+void pd__json_put_text_or_digest(pd__text *to, const char *name, const char *text) {
   char digest[65];
   size_t length = text ? strlen(text) : 0;
   if (length <= PD__PLAIN_TEXT_MAX) {
@@ -130,7 +130,7 @@ void pd__json_put_or_digest(pd__text *to, const char *name, const char *text) {
 char *pd__text_to_json_or_digest(const char *text) {
   pd__text out = {.data = NULL};
   if (!text) return NULL;
-  pd__json_put_or_digest(&out, NULL, text);
+  pd__json_put_text_or_digest(&out, NULL, text);
   if (out.failed) pd__text_free(&out);
   return out.data;
 }

@@ -29,20 +29,20 @@ void pd__json_end(pd__text *to, const char *signs);
 /* A text NULL is null; bytes that aren't UTF-8 are written as Python reads them, \udc80 to \udcff.
  */
 void pd__json_put_text(pd__text *to, const char *name, const char *text);
-void pd__json_put_optional(pd__text *to, const char *name,
-                           const char *text); /* unless NULL or "" */
+void pd__json_put_nonempty_text(pd__text *to, const char *name,
+                                const char *text); /* unless NULL or "" */
 void pd__json_put_number(pd__text *to, const char *name, int64_t number);
 void pd__json_put_bool(pd__text *to, const char *name, bool value);
 void pd__json_put_time(pd__text *to, const char *name, int64_t at); /* ms since 1970; 0: null */
 void pd__json_put_raw(pd__text *to, const char *name, const char *json);
 
 /* A text, or what stands for it if it is long: its length and SHA-256. */
-void pd__json_put_or_digest(pd__text *to, const char *name, const char *text);
+void pd__json_put_text_or_digest(pd__text *to, const char *name, const char *text);
 
 /* The name alone: what follows is its value. */
 void pd__json_put_name(pd__text *to, const char *name);
 
-/* Returns a text as pd__json_put_or_digest writes it, which you free; NULL of NULL, or without
+/* Returns a text as pd__json_put_text_or_digest writes it, which you free; NULL of NULL, or without
  * memory. */
 char *pd__text_to_json_or_digest(const char *text);
 

@@ -27,7 +27,7 @@ static bool is_flag_unchanged(const pd__change_record *change, const pd__changed
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
   if (info.generation != each->generation) return false;
   if (change->override) return has_override(each->flag, change->override);
-  bool given = pd__flag_get_live_value(each->flag, &now);
+  bool given = pd__flag_get_value_from_live(each->flag, &now);
   if (each->drops_value) return !given;
   return given && info.source == PD_SOURCE_LIVE && is_equal_value(each->type, now, each->set_value);
 }

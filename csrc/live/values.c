@@ -32,7 +32,7 @@ void pd__location_write(pd__text *to, const pd_origin *origin) {
     pd__text_add_format(&place, "argv[%u]", (unsigned)origin->line);
   }
   to->failed |= place.failed;
-  pd__json_put_optional(to, "place", place.data);
+  pd__json_put_nonempty_text(to, "place", place.data);
   pd__text_free(&place);
 }
 
@@ -41,7 +41,7 @@ void pd__revision_write(pd__text *to, uint64_t revision) {
   pd__json_put_number(to, "revision", revision);
 }
 
-bool pd__flag_get_live_value(pd_flag *flag, pd_value *value) {
+bool pd__flag_get_value_from_live(pd_flag *flag, pd_value *value) {
   pd_flag_entry entry = {.size = sizeof entry};
   for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
     if (entry.origin.source != PD_SOURCE_LIVE || entry.replaced) continue;
@@ -75,8 +75,10 @@ void pd__event_write(pd__text *to, const pd_journal_event *event) {
   pd__json_put_text(to, "name", pd_flag_get_name(event->flag));
   pd__json_put_text(to, "kind", kinds[event->kind & 3]);
   if (!event->sensitive) {
-    pd__json_put_or_digest(to, "old", pd__value_format(event->old_type, event->old_value, number));
-    pd__json_put_or_digest(to, "new", pd__value_format(event->new_type, event->new_value, number));
+    pd__json_put_text_or_digest(to, "old",
+                                pd__value_format(event->old_type, event->old_value, number));
+    pd__json_put_text_or_digest(to, "new",
+                                pd__value_format(event->new_type, event->new_value, number));
   }
   if (event->defined) {
     pd__json_put_text(to, "source", pd_source_name(event->origin.source));

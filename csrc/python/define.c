@@ -136,11 +136,11 @@ static PyObject *register_definition(PyObject *module, PyObject *const *given,
     return PyObject_CallFunction(state->raise_error_at, "K", (unsigned long long)(uintptr_t)&err);
   }
   PyObject *flag = get_or_make_flag(module, given, handle);
-  if (flag && !fast_flag_mark_defined_by(flag, (PyFrameObject *)given[FRAME])) {
+  if (flag && !fast_flag_match_or_set_definer(flag, (PyFrameObject *)given[FRAME])) {
     Py_DECREF(flag);
     Py_RETURN_NONE;
   }
-  if (flag && !fast_deliver_deferred(state, flag)) Py_CLEAR(flag);
+  if (flag && !fast_raise_deferred(state, flag)) Py_CLEAR(flag);
   return flag;
 }
 

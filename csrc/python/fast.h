@@ -114,7 +114,7 @@ extern PyType_Spec fast_flag_spec;
 
 /* Notes that the code of `frame` defines the flag, unless other code is known to have done that:
  * returns false then. */
-bool fast_flag_mark_defined_by(PyObject *flag, PyFrameObject *frame);
+bool fast_flag_match_or_set_definer(PyObject *flag, PyFrameObject *frame);
 
 /* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
  * exception if it isn't plain. */
@@ -143,7 +143,7 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 /* Call this after a call of the library: raises and warns what callbacks left. A warning that a
  * filter makes an error gets the result of the function. Returns false if an exception is raised.
  */
-bool fast_deliver_deferred(fast_state *state, PyObject *result);
+bool fast_raise_deferred(fast_state *state, PyObject *result);
 
 /* ---- Public functions (public.c) ---- */
 

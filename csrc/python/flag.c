@@ -259,7 +259,7 @@ static PyObject *get_flag_source(PyObject *self, void *Py_UNUSED(closure)) {
 
 /* ---- Setting ---- */
 
-bool fast_deliver_deferred(fast_state *state, PyObject *result) {
+bool fast_raise_deferred(fast_state *state, PyObject *result) {
   if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 &&
       !fast_has_notices()) {
     return true;
@@ -269,7 +269,7 @@ bool fast_deliver_deferred(fast_state *state, PyObject *result) {
   return nothing != NULL;
 }
 
-static fast_result convert_call_result(PyObject *result) {
+static fast_result consume_call_result(PyObject *result) {
   Py_XDECREF(result);
   return result ? FAST_DONE : FAST_ERROR;
 }
@@ -302,14 +302,14 @@ static fast_result assign_flag(flag_object *self, fast_state *state, PyObject *v
   retake_gil(thread);
   assigning_depth--;
   if (status != PD_OK) {
-    fast_result result = convert_call_result(PyObject_CallMethod(
+    fast_result result = consume_call_result(PyObject_CallMethod(
         (PyObject *)self, "_raise_or_assign_again", "OKK", value,
         (unsigned long long)(uintptr_t)&err, (unsigned long long)(uintptr_t)errors));
     pd_error_list_free(errors);
     return result;
   }
   release_error_list(state, errors);
-  return fast_deliver_deferred(state, Py_None) ? FAST_DONE : FAST_ERROR;
+  return fast_raise_deferred(state, Py_None) ? FAST_DONE : FAST_ERROR;
 }
 
 bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *value,
@@ -339,10 +339,10 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
 }
 
 static fast_result set_or_drop_value(PyObject *self, PyObject *value) {
-  if (!value) return convert_call_result(PyObject_CallMethod(self, "_drop_runtime_value", NULL));
+  if (!value) return consume_call_result(PyObject_CallMethod(self, "_drop_runtime_value", NULL));
   fast_result result = fast_flag_set(self, value);
   if (result != FAST_NOT_PLAIN) return result;
-  return convert_call_result(PyObject_CallMethod(self, "_assign", "(O)", value));
+  return consume_call_result(PyObject_CallMethod(self, "_assign", "(O)", value));
 }
 
 static int set_flag_value(PyObject *self, PyObject *value, void *Py_UNUSED(closure)) {
@@ -367,7 +367,7 @@ PyObject *fast_flag_make(PyObject *module, pd_flag *handle, PyObject *name, bool
 }
 
 /* References to one object without a callback are one object. */
-bool fast_flag_mark_defined_by(PyObject *flag, PyFrameObject *frame) {
+bool fast_flag_match_or_set_definer(PyObject *flag, PyFrameObject *frame) {
   flag_object *self = (flag_object *)flag;
   PyObject *code = (PyObject *)PyFrame_GetCode(frame);
   PyObject *made = PyWeakref_NewRef(code, NULL);
