@@ -151,7 +151,7 @@ class Collector(_Collector):
         flags = sorted(all_flags(), key=lambda flag: flag.name)
         for flag in flags:
             try:
-                entry = flag._process_entry()
+                entry = flag._entry_without_scopes()
             except FlagError:  # its module has left
                 continue
             value = _value_of(entry)

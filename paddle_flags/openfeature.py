@@ -223,13 +223,13 @@ def _to_structure(flag: Flag[Any], entry: Any) -> Any:
         return {}
     if isinstance(type_, DictType):
         values = flag.from_entry(entry)
-        return {str(type_.key.write(k)): _json_text(type_.value, v) for k, v in values.items()}
+        return {str(type_.key.write(k)): _to_json_value(type_.value, v) for k, v in values.items()}
     if kind.item is not None:
         return list(from_c(kind, entry.value))
     return {"value": plain_value(entry), "unit": flag.unit}
 
 
-def _json_text(type_: Type[Any], value: Any) -> Any:
+def _to_json_value(type_: Type[Any], value: Any) -> Any:
     """Return a value that JSON can hold: the text of a path or a date."""
     return value if type(value) in (bool, int, float, str) else type_.write(value)
 

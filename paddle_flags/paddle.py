@@ -106,14 +106,14 @@ def _find_exported_flag(name: str) -> Flag[Any]:
     try:
         flag = find(name[len(PREFIX) :])
     except UndefinedFlagError as error:
-        raise NotExportedError(_with_prefix(str(error))) from None
+        raise NotExportedError(_prefix_names_in_message(str(error))) from None
     if flag.category not in CATEGORIES:
         message = f"{name}: the flag is not exported: expected one of PHI_DEFINE_EXPORTED"
         raise NotExportedError(message)
     return flag
 
 
-def _with_prefix(message: str) -> str:
+def _prefix_names_in_message(message: str) -> str:
     """Write the prefix, as the caller does, into a message about names of the registry."""
     for words in ("is named '", "; did you mean '"):
         message = message.replace(words, words + PREFIX)

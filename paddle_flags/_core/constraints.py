@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.types import REJECTIONS, Type, Unfit
-from paddle_flags._core.values import BY_NAME, to_plain, to_python
+from paddle_flags._core.values import BY_NAME, coerce_to_kind, to_plain
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def constrained_type(base: Type[Any], hint: Any, noun: str | None = None) -> Typ
     """
     metadata = list(_flatten_metadata(hint.__metadata__))
     if any(is_of_pydantic(each) for each in metadata):
-        return _with_check(base, _pydantic_check(base, hint), base.expected)
+        return _with_check(base, _make_pydantic_check(base, hint), base.expected)
     found = [demand for each in metadata for demand in _constraints_of(hint, each)]
     if not found:
         return base
@@ -128,7 +128,7 @@ def _make_constraint(name: str, bound: Any) -> tuple[str, Callable[[Any], bool]]
     return text.format("any" if bound is ... else seen), lambda value: holds(value, bound)
 
 
-def _pydantic_check(base: Type[Any], hint: Any) -> Check:
+def _make_pydantic_check(base: Type[Any], hint: Any) -> Check:
     """Return what lets pydantic check a value."""
     try:
         adapter = sys.modules["pydantic"].TypeAdapter(hint)
@@ -166,7 +166,7 @@ def pydantic_type(python: Any) -> Type[Any]:
     """Return the type of a class of pydantic whose values are written as their text."""
     found: Type[Any] = Type(str, str, metavar=python.__name__.upper(), expected="text")
     found.expected = f"a value that {python.__name__} takes"
-    made = _with_check(found, _pydantic_check(found, python), found.expected)
+    made = _with_check(found, _make_pydantic_check(found, python), found.expected)
     made.python = None
     return made
 
@@ -178,7 +178,7 @@ class _PlainType(Type[Any]):
 
     def accepts(self, value: object) -> bool:
         try:
-            to_python("", BY_NAME[self.native], value)
+            coerce_to_kind("", BY_NAME[self.native], value)
         except FlagTypeError:
             return False
         return True
@@ -192,7 +192,7 @@ def plain_type(native: str) -> Type[Any]:
     kind = BY_NAME[native]
     made = _PlainType(
         lambda value: value,
-        lambda value: to_python("", kind, value),
+        lambda value: coerce_to_kind("", kind, value),
         native,
         expected=_NOUNS[kind.python],
     )

@@ -108,20 +108,20 @@ def _convert_item(number: int, function: Callable[[Any], Any], value: Any) -> An
         raise Unfit(f"item {number}: {error}") from error
 
 
-def tuple_type(items: tuple[Type[Any], ...]) -> Type[Any]:
+def make_tuple_type(items: tuple[Type[Any], ...]) -> Type[Any]:
     """Return the type of tuples whose items have these types."""
     for item in items:
-        list_type(item)  # raises the error about an item
+        make_list_type(item)  # raises the error about an item
     return TupleType(items)
 
 
-def set_type(item: Type[Any]) -> Type[Any]:
+def make_set_type(item: Type[Any]) -> Type[Any]:
     """Return the type of sets whose items have a type that is a string in C."""
-    list_type(item)
+    make_list_type(item)
     return SetType(item)
 
 
-def list_type(item: Type[Any]) -> Type[Any]:
+def make_list_type(item: Type[Any]) -> Type[Any]:
     """Return the type of lists whose items have a type that is a string in C."""
     if item.native != "string" or item.item_type:
         raise FlagTypeError(
@@ -199,7 +199,7 @@ def _scalar_text(kind: Type[Any], value: Any) -> str:
     return str(kind.write(value))
 
 
-def dict_type(key: Type[Any], value: Type[Any]) -> Type[Any]:
+def make_dict_type(key: Type[Any], value: Type[Any]) -> Type[Any]:
     """Return the type of dicts with such keys and values."""
     for each in (key, value):
         if each.native != "string" or each.item_type:

@@ -75,7 +75,9 @@ class _Converter:
 CALLED.add(_Converter.convert_text.__code__)
 
 
-def add_type_hook(definition: Any, name: str, type_: Type[Any], *, sensitive: bool) -> int:
+def attach_type_to_definition(
+    definition: Any, name: str, type_: Type[Any], *, sensitive: bool
+) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return its context.
 
     Once the library has the definition, call `release_old_types`.

@@ -71,7 +71,7 @@ else:
         return function
 
 
-def _define_with(
+def _define_with_attributes(
     name: str,
     default: Any,
     help: str = "",
@@ -471,19 +471,19 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     the flag is then defined, with its default. Any thread may call this.
     """
     if attributes:
-        return _define_with(name, default, help, **attributes)
+        return _define_with_attributes(name, default, help, **attributes)
     try:
         frame = sys._getframe(1)
     except ValueError:
         frame = native_frame()
     flag = _define_plain(flags_made, frame, name, default, help)
-    return _define_with(name, default, help) if flag is None else flag
+    return _define_with_attributes(name, default, help) if flag is None else flag
 
 
 # Keywords that are not given take time, so define() itself has none. Its signature and the
-# errors about its arguments come from _define_with().
-define.__wrapped__ = _define_with  # type: ignore[attr-defined]
-_define_with.__qualname__ = "define"
+# errors about its arguments come from _define_with_attributes().
+define.__wrapped__ = _define_with_attributes  # type: ignore[attr-defined]
+_define_with_attributes.__qualname__ = "define"
 
 
 def _unbox_scalar(value: Any) -> Any:

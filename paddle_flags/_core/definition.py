@@ -24,11 +24,11 @@ from paddle_flags._core.values import (
     REDACTED,
     ValueType,
     choice_text,
+    coerce_to_kind,
     fits_native_type,
     kind_with_type,
     plain_class,
     to_plain,
-    to_python,
 )
 from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
@@ -121,7 +121,7 @@ class Definition:
 
     def _set_value(self, field: str, target: Any, value: object) -> None:
         about = f"{self._about}: {field}"
-        wanted = to_python(about, self._kind, value, sensitive=self._sensitive)
+        wanted = coerce_to_kind(about, self._kind, value, sensitive=self._sensitive)
         if not fits_native_type(self._kind, wanted):
             seen = REDACTED if self._sensitive else quote_value(wanted)
             raise FlagValueError(
@@ -202,7 +202,7 @@ class Definition:
         via = self._kind.via
         if via is None:
             return 0
-        context: int = converter_module().add_type_hook(
+        context: int = converter_module().attach_type_to_definition(
             self.pointer, self._name, via, sensitive=self._sensitive
         )
         return context

@@ -119,7 +119,7 @@ class Flag(FlagDefinition[T]):
     @property
     def process_value(self) -> T:
         """The value without the scopes of this thread, which `value` is in their absence."""
-        return self.from_entry(self._process_entry())
+        return self.from_entry(self._entry_without_scopes())
 
     def set_from_string(self, text: str) -> None:
         """Set the value from text, written as on a command line.
@@ -249,7 +249,7 @@ class Flag(FlagDefinition[T]):
         """Return a value of the history, with all that it takes to read it: a `pd_flag_entry *`."""
         return get_info("pd_flag_entry", lib.pd_flag_get_entry, self.handle, index)
 
-    def _process_entry(self) -> Any:
+    def _entry_without_scopes(self) -> Any:
         """Return the value without the scopes of this thread."""
         entries = map(self._entry, count())
         return next(each for each in entries if each.origin.source != lib.PD_SOURCE_SCOPE)
@@ -288,7 +288,7 @@ class Flag(FlagDefinition[T]):
                 raise FormerDefinitionError from None
             raise
 
-    def _native(self) -> Any:
+    def _native_value(self) -> Any:
         """Return the value as C holds it; None if the flag has none."""
         return retry_if_redefined(lambda: plain_value(self._entry()))
 

@@ -13,7 +13,7 @@ They are called when flags are listed, and when a name is not found.
 """
 
 
-def find_new_flags() -> bool:
+def add_new_flags() -> bool:
     """Add such flags; return whether there are any."""
     found = [find() for find in flag_finders]
     return any(found)

@@ -216,12 +216,12 @@ class _Validator:
 
     def validate_entries(self, entries: int, native: bool) -> bytes | None:  # from C
         """Return None to accept the values, or why they are rejected."""
-        text = self._find_rejection(ffi.cast("pd_flag_entry **", entries), native=native)
+        text = self._run_validator(ffi.cast("pd_flag_entry **", entries), native=native)
         if native:
             _report_leftover_error(self)
         return None if text is None else text.replace("\0", " ").encode("utf-8", "replace")
 
-    def _find_rejection(self, entries: Any, *, native: bool) -> str | None:
+    def _run_validator(self, entries: Any, *, native: bool) -> str | None:
         store_failure(None)
         try:
             values = [
@@ -235,7 +235,7 @@ class _Validator:
             failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
             text = f"its validator {self._name()} failed: {failure}"
             return self._report_failure(text, error, native=native)
-        what = _describe_no_answer(accepted)
+        what = _describe_invalid_result(accepted)
         if what:
             return f"its validator {self._name()} returned {what}, expected True or False"
         return self._describe_rejection(accepted, native=native)
@@ -315,7 +315,7 @@ def _check_callable(function: object) -> None:
         raise FlagTypeError(f"{name_of(function)}: expected a plain function, not {what}")
 
 
-def _describe_no_answer(result: object) -> str:
+def _describe_invalid_result(result: object) -> str:
     """Return what a validator returned instead of an answer, or "". Ends what would run later."""
     if result is None:
         return "None"

@@ -116,7 +116,7 @@ def _module_info(handle: Any) -> Any:
     return get_info("pd_module_info", lib.pd_module_get_info, handle)
 
 
-def _plugin_of(handle: Any) -> Plugin:
+def _make_plugin(handle: Any) -> Plugin:
     plugin = object.__new__(Plugin)
     info = _module_info(handle)
     plugin._handle = handle
@@ -176,7 +176,7 @@ def load_with_remedy(path: str | os.PathLike[str], namespace: str, remedy: str) 
     name_space = to_argument("namespace", namespace)
     status = load_module(file, name_space, *map(address_of, (errors.pointer, handle, err)))
     # A rejected value leaves the library loaded: then there are both a plugin and an error.
-    plugin = _plugin_of(handle[0]) if handle[0] else None
+    plugin = _make_plugin(handle[0]) if handle[0] else None
     if status == lib.PD_OK and plugin:
         raise_deferred(plugin)
         return plugin

@@ -109,7 +109,7 @@ def redefine(
         # Its validators are added only after this.
         retained_values.note_retained_value(flag)
         attach_type(flag)
-    saved_definitions.notify_removed(flag)
+    saved_definitions.handle_removed_definition(flag)
     check_status(status, err)
     raise_deferred(flag)
     return flag
@@ -163,5 +163,5 @@ def unregister_flag(flag: Flag[Any], err: Any) -> int:
         return status
     flag._code = None
     _forget_dependents(flag, hooks)
-    saved_definitions.notify_removed(flag)
+    saved_definitions.handle_removed_definition(flag)
     return status

@@ -53,7 +53,7 @@ def find(name: str) -> Flag[Any]:
     try:
         flag = find_flag(name)
     except UndefinedFlagError:
-        if not flag_finders.find_new_flags():
+        if not flag_finders.add_new_flags():
             raise
         flag = find_flag(name)
     if flag.name == name and not name.startswith("__") and not hasattr(Registry, name):
@@ -236,7 +236,7 @@ class Registry(RegistryBase, _Unstored, Mapping[str, "Flag[Any]"]):
         text = to_bytes(name)
         if lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK:
             return True
-        return flag_finders.find_new_flags() and bool(
+        return flag_finders.add_new_flags() and bool(
             lib.pd_flag_find(text, handle, ffi.NULL) == lib.PD_OK
         )
 
@@ -288,7 +288,7 @@ def _find_or_error(key: Flag[Any] | str) -> Flag[Any] | FlagError:
 def all_flags() -> list[Flag[Any]]:
     """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
-    flag_finders.find_new_flags()
+    flag_finders.add_new_flags()
     for handle in iterate(lib.pd_flag_next):
         try:
             flags.append(flag_of(handle))
@@ -315,11 +315,13 @@ def find_silently(name: str) -> Flag[Any] | None:
     if known is not None and known.defined:
         return known
 
-    def match(flag: Flag[Any]) -> Flag[Any] | None:
+    def match_wanted_name(flag: Flag[Any]) -> Flag[Any] | None:
         names = (flag.name, *flag.aliases, *flag.old_names)
         return flag if wanted in map(normalize_name, names) else None
 
-    return next((flag for flag in for_each(all_flags(), match) if flag is not None), None)
+    return next(
+        (flag for flag in for_each(all_flags(), match_wanted_name) if flag is not None), None
+    )
 
 
 FLAGS = Registry()

@@ -71,7 +71,7 @@ def _converter_module() -> Any:
     return converter
 
 
-def notify_removed(flag: Flag[Any]) -> None:
+def handle_removed_definition(flag: Flag[Any]) -> None:
     """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
         _converter_module().release_old_types(flag)
@@ -137,7 +137,7 @@ class SavedDefinition:
         converter = _converter_module()
         context = 0
         if self._type is not None:
-            context = converter.add_type_hook(
+            context = converter.attach_type_to_definition(
                 self._definition, self._name, self._type, sensitive=self._sensitive
             )
         handle = ffi.new("pd_flag **")

@@ -7,7 +7,7 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     call_checked,
     raise_deferred,
-    raise_deferred_or_undo,
+    undo_if_deferred_raises,
 )
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -36,7 +36,7 @@ class Scope:
 
     def __enter__(self) -> None:
         self._push()
-        raise_deferred_or_undo(self._pop)  # then the block does not begin
+        undo_if_deferred_raises(self._pop)  # then the block does not begin
 
     def _resolve_assignments(self) -> list[Assignment]:
         return self._assignments

@@ -13,7 +13,7 @@ from paddle_flags._core.frames import (
     hides_internal_frames,
 )
 from paddle_flags._core.registry import merge_named_values, resolve_assignments
-from paddle_flags._core.status import failures, queued_warnings, raise_deferred_or_undo
+from paddle_flags._core.status import failures, queued_warnings, undo_if_deferred_raises
 from paddle_flags._core.steps import (
     Driven,
     Steps,
@@ -49,7 +49,7 @@ def _may_suspend(frame: FrameType) -> bool:
     return bool(flags & _SUSPENDS) or frame.f_globals.get("__name__") == "contextlib"
 
 
-def _caller_of(frame: FrameType) -> FrameType:
+def _skip_contextlib_frames(frame: FrameType) -> FrameType:
     """Return the code that a scope is for: ExitStack, for example, enters it for its caller."""
     while frame.f_back and frame.f_globals.get("__name__") == "contextlib":
         frame = frame.f_back
@@ -58,7 +58,7 @@ def _caller_of(frame: FrameType) -> FrameType:
 
 def _check_not_in_coroutine(frame: FrameType, what: str, instead: str) -> None:
     """Raise an error in code that may be suspended while the scope is open."""
-    code = _caller_of(first_user_frame(frame)).f_code
+    code = _skip_contextlib_frames(first_user_frame(frame)).f_code
     if code.co_flags & _SUSPENDS:
         raise FlagTaskError(
             f"{what}: {code.co_name}() would leave its values to other tasks when it awaits: "
@@ -127,7 +127,7 @@ class scoped:
         number = self._push()
         self._open.append((number, scopes_opened()))
         if failures or queued_warnings or has_notices():
-            raise_deferred_or_undo(self._leave)  # then the block does not begin
+            undo_if_deferred_raises(self._leave)  # then the block does not begin
 
     def _push(self) -> int:
         return push_values(resolve_assignments(self._values), self._where, scoped=True)

@@ -97,7 +97,7 @@ def to_argument(name: str, text: str) -> bytes:
         raise errors.FlagArgumentError(str(error)) from None
 
 
-def to_prefix(name: str, prefix: str) -> bytes:
+def encode_env_prefix(name: str, prefix: str) -> bytes:
     """Encode a prefix of environment variables, the parameter `name`."""
     data = to_argument(name, prefix)
     if len(data) <= lib.PD_NAME_MAX and b"=" not in data:
@@ -106,7 +106,7 @@ def to_prefix(name: str, prefix: str) -> bytes:
     raise errors.FlagArgumentError(message)
 
 
-def to_variable(name: str, variable: str) -> bytes:
+def encode_variable_name(name: str, variable: str) -> bytes:
     """Encode the name of an environment variable, the parameter `name`."""
     data = to_argument(name, variable)
     if data and b"=" not in data:
@@ -337,7 +337,7 @@ def raise_deferred(result: object = None) -> None:
         issue_warnings(result)
 
 
-def raise_deferred_or_undo(undo: Callable[[], object]) -> None:
+def undo_if_deferred_raises(undo: Callable[[], object]) -> None:
     """Call `raise_deferred`; if that raises, undo what was done.
 
     What ends the program is raised in its place.

@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NewType, Union, get_
 
 from paddle_flags._core import types
 from paddle_flags._core.constraints import constrained_type, plain_type, pydantic_type
-from paddle_flags._core.containers import dict_type, list_type, set_type, tuple_type
+from paddle_flags._core.containers import (
+    make_dict_type,
+    make_list_type,
+    make_set_type,
+    make_tuple_type,
+)
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
 from paddle_flags._core.nested import dict_maker, list_maker, nested_type, scalar_maker
@@ -74,13 +79,13 @@ def meaning_of(hint: Any, *, case_sensitive: bool = True) -> Meaning:
     if _is_one_of(origin or hint, _LISTS):
         return _list_meaning(hint, arguments, case_sensitive=case_sensitive)
     if _is_one_of(origin or hint, _SETS):
-        return _meaning_of_type(set_type(scalar_type(arguments[0] if arguments else str)))
+        return _meaning_of_type(make_set_type(scalar_type(arguments[0] if arguments else str)))
     if _is_one_of(origin or hint, _DICTS):
         key, value = arguments or (str, str)
         if _is_container(value):
-            return _meaning_of_type(nested_type(_json_maker_of(hint), '{"a": [1]}'))
+            return _meaning_of_type(nested_type(_maker_from_json(hint), '{"a": [1]}'))
         return _meaning_of_type(
-            dict_type(scalar_type(key), scalar_type(value, case_sensitive=case_sensitive))
+            make_dict_type(scalar_type(key), scalar_type(value, case_sensitive=case_sensitive))
         )
     if isinstance(hint, type) and hint in _NATIVE:
         return Meaning(_NATIVE[hint])
@@ -101,7 +106,7 @@ def _annotated_meaning(hint: Any, *, case_sensitive: bool) -> Meaning:
 
 def _native_list_type(item: Type[Any], native: str) -> Type[Any]:
     """Return the type of a list whose items are numbers or bools in C too."""
-    made = list_type(item)
+    made = make_list_type(item)
     made.item_type = native
     return made
 
@@ -116,17 +121,17 @@ def _is_container(hint: Any) -> bool:
     return _is_one_of(get_origin(_without_new_type(hint)) or hint, (*_LISTS, *_DICTS, *_SETS))
 
 
-def _json_maker_of(hint: Any) -> Any:
+def _maker_from_json(hint: Any) -> Any:
     """Return what makes values of a hint of what JSON has."""
     hint = _without_new_type(hint)
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     is_fixed = origin is tuple and arguments and arguments[1:] != (...,)
     if _is_one_of(origin, _LISTS) and not is_fixed:
-        return list_maker(_json_maker_of(arguments[0] if arguments else str))
+        return list_maker(_maker_from_json(arguments[0] if arguments else str))
     if _is_one_of(origin, _DICTS):
         key, value = arguments or (str, str)
         if key is str:
-            return dict_maker(_json_maker_of(value))
+            return dict_maker(_maker_from_json(value))
     if _is_one_of(hint, (bool, int, float, str)):
         return scalar_maker(_SCALARS[hint])
     name = getattr(hint, "__name__", None) or quote_value(hint)
@@ -148,7 +153,7 @@ def scalar_type(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
         return constrained_type(scalar_type(hint.__origin__, case_sensitive=case_sensitive), hint)
     meaning = meaning_of(hint, case_sensitive=case_sensitive)
     if meaning.optional or meaning.item:
-        raise _refusal(hint)
+        raise _unsupported_type_error(hint)
     if meaning.type:
         return meaning.type
     values = {str(choice): choice for choice in meaning.choices}
@@ -166,14 +171,14 @@ def _type_of_class(hint: Any, *, case_sensitive: bool) -> Type[Any]:
         return types.path_type(hint)
     if isinstance(hint, type) and hint.__module__ == "pydantic.networks":
         return pydantic_type(hint)
-    raise _refusal(hint)
+    raise _unsupported_type_error(hint)
 
 
 def _meaning_of_type(type_: Type[Any]) -> Meaning:
     return Meaning(type_.native, type_.item_type, type_, type_.choices)
 
 
-def _refusal(hint: Any) -> FlagTypeError:
+def _unsupported_type_error(hint: Any) -> FlagTypeError:
     name = hint.__name__ if isinstance(hint, type) else quote_value(hint)
     return FlagTypeError(f"type {name}: expected {_EXPECTED}")
 
@@ -181,7 +186,7 @@ def _refusal(hint: Any) -> FlagTypeError:
 def _optional_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     others = [each for each in arguments if each is not type(None)]
     if len(others) != 1 or len(others) == len(arguments):
-        raise _refusal(hint)
+        raise _unsupported_type_error(hint)
     return meaning_of(others[0], case_sensitive=case_sensitive)._replace(optional=True)
 
 
@@ -214,9 +219,9 @@ def _text_of(value: Any) -> str:
 def _list_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     item = _without_new_type(arguments[0]) if arguments else str
     if get_origin(hint) is tuple and arguments[1:] != (...,):
-        return _meaning_of_type(tuple_type(tuple(map(scalar_type, arguments))))
+        return _meaning_of_type(make_tuple_type(tuple(map(scalar_type, arguments))))
     if _is_container(item):
-        return _meaning_of_type(nested_type(_json_maker_of(hint), "[[1, 2], [3]]"))
+        return _meaning_of_type(nested_type(_maker_from_json(hint), "[[1, 2], [3]]"))
     return meaning_of_list(item, case_sensitive=case_sensitive)
 
 
@@ -226,13 +231,13 @@ def meaning_of_list(item: Any, *, case_sensitive: bool = True) -> Meaning:
         return Meaning("string", _NATIVE[item])
     inner = meaning_of(item, case_sensitive=case_sensitive)
     if inner.optional or inner.item:
-        raise _refusal(item)
+        raise _unsupported_type_error(item)
     if inner.type and inner.native != "string" and inner.type.python in _SCALARS:
         checked = scalar_type(item, case_sensitive=case_sensitive)
         return Meaning("string", inner.native, _native_list_type(checked, inner.native))
     if inner.type is None:
         return Meaning("string", inner.native, None, inner.choices)
-    return _meaning_of_type(list_type(inner.type))
+    return _meaning_of_type(make_list_type(inner.type))
 
 
 # ---- Types of defaults ----
@@ -307,5 +312,5 @@ def _ignore_case(meaning: Meaning, choices: Iterable[Any]) -> Meaning:
     names = [str(choice) for choice in choices]
     type_ = types.choice_type(str, dict(zip(names, names)), {}, case_sensitive=False)
     if meaning.item:
-        type_ = list_type(type_)
+        type_ = make_list_type(type_)
     return meaning._replace(type=type_, item=type_.item_type)

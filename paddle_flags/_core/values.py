@@ -96,9 +96,9 @@ LISTS: dict[str, ValueType] = {kind.name: _list_type(kind) for kind in _SCALARS}
 _BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
 
 
-def kind_of(found: Any) -> ValueType:
+def kind_of(info_or_entry: Any) -> ValueType:
     """Return the type in C of the flag that a pd_flag_info or pd_flag_entry is about."""
-    return _BY_STATE[found.type | found.list << 4]
+    return _BY_STATE[info_or_entry.type | info_or_entry.list << 4]
 
 
 # The Types of definitions, by the `context` that each has: C says which definition a value is
@@ -112,23 +112,23 @@ former_contexts: set[int] = set()
 contexts_of_flags: dict[int, set[int]] = {}
 
 
-def type_of(found: Any) -> Type[Any] | None:
+def type_of(info_or_entry: Any) -> Type[Any] | None:
     """Return the Type of the definition that a pd_flag_info or pd_flag_entry is about, or None.
 
     Raises FormerDefinitionError if the flag has another definition by now.
     """
-    if not found.context:
+    if not info_or_entry.context:
         return None
-    context = address_of(found.context)
+    context = address_of(info_or_entry.context)
     type_ = types_of_contexts.get(context)
     if type_ is None and context in former_contexts:
         raise FormerDefinitionError
     return type_  # None, too, if another interpreter has it
 
 
-def typed_kind_of(found: Any) -> ValueType:
+def typed_kind_of(info_or_entry: Any) -> ValueType:
     """Return the type of the flag that a pd_flag_info or pd_flag_entry is about."""
-    kind, type_ = kind_of(found), type_of(found)
+    kind, type_ = kind_of(info_or_entry), type_of(info_or_entry)
     return kind_with_type(kind, type_) if type_ else kind
 
 
@@ -233,7 +233,7 @@ def _type_error(what: str, expected: str, value: object, *, sensitive: bool) -> 
     return error
 
 
-def to_python(name: str, kind: ValueType, value: object, *, sensitive: bool = False) -> Any:
+def coerce_to_kind(name: str, kind: ValueType, value: object, *, sensitive: bool = False) -> Any:
     """Return `value` as the Python type of `kind`, or raise FlagTypeError.
 
     Integers may be any object with `__index__`, and all values scalars of NumPy, PyTorch
@@ -347,7 +347,7 @@ class Assignments:
         if value is None and optional:
             return  # which means: no value
         item.type = kind.number
-        wanted = to_python(name, kind, value, sensitive=sensitive)
+        wanted = coerce_to_kind(name, kind, value, sensitive=sensitive)
         if not fits_native_type(kind, wanted):
             item.text = self._retain_text(lists.integer_text(wanted))  # C says what is expected
         elif kind.member == "str":

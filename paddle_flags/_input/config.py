@@ -12,11 +12,11 @@ from paddle_flags._core.pending_values import unquoted
 from paddle_flags._core.status import (
     ErrorList,
     call_checked,
+    encode_env_prefix,
     new_error,
     quote_value,
     to_argument,
     to_bytes,
-    to_prefix,
     to_text,
 )
 from paddle_flags._input import files
@@ -93,7 +93,7 @@ class ConfigFiles:
     def _set_environment_options(self, config: Any) -> None:
         how = self._environment
         prefix = how.get("env_prefix")
-        text = ffi.NULL if prefix is None else to_prefix("env_prefix", prefix)
+        text = ffi.NULL if prefix is None else encode_env_prefix("env_prefix", prefix)
         switches = how.get("env_ignore_empty", False), how.get("env_files", False)
         call_checked(lib.pd_config_set_environment, config, text, *switches)
 

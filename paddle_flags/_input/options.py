@@ -7,12 +7,12 @@ from paddle_flags._core.status import (
     ErrorList,
     address_of,
     check_bool,
+    encode_env_prefix,
+    encode_variable_name,
     new_struct,
     quote_value,
     to_argument,
     to_bytes,
-    to_prefix,
-    to_variable,
 )
 from paddle_flags._fast import parse_argv
 from paddle_flags._native import ffi, lib
@@ -122,9 +122,9 @@ class ParseOptions:
 
     def _check_environment(self) -> None:
         if self.env_prefix is not None:
-            to_prefix("env_prefix", self.env_prefix)
+            encode_env_prefix("env_prefix", self.env_prefix)
         if self.env_flags is not None:
-            to_variable("env_flags", self.env_flags)
+            encode_variable_name("env_flags", self.env_flags)
         if self.warn_unknown_env and not self.env_prefix:
             message = "warn_unknown_env: needs an env_prefix that is not empty"
             raise errors.FlagArgumentError(message)
@@ -153,10 +153,10 @@ class Call:
         self._prefix = ffi.NULL
         self._former = ffi.new("pd_flag *[]", options.former) if options.former else ffi.NULL
         if options.env_prefix is not None:
-            self._prefix = ffi.new("char[]", to_prefix("env_prefix", options.env_prefix))
+            self._prefix = ffi.new("char[]", encode_env_prefix("env_prefix", options.env_prefix))
         self._variable = ffi.NULL
         if options.env_flags is not None:
-            self._variable = ffi.new("char[]", to_variable("env_flags", options.env_flags))
+            self._variable = ffi.new("char[]", encode_variable_name("env_flags", options.env_flags))
         self._options = ffi.new(
             "pd_parse_options *",
             {

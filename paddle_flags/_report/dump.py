@@ -9,7 +9,7 @@ from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.missing import optional_import
 from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
-from paddle_flags._core.status import check_bool, quote_value, to_prefix, to_text
+from paddle_flags._core.status import check_bool, encode_env_prefix, quote_value, to_text
 from paddle_flags._input.argv import environment_prefix
 from paddle_flags._input.unknown import variable_suffix_of
 from paddle_flags._native import lib
@@ -57,7 +57,7 @@ def _read_current_value(flag: Flag[Any], *, all: bool) -> _Current | _LeftOut | 
     why = why or ("is read-only" if flag.read_only else "")
     if why:
         return _LeftOut(flag.name, why)
-    value = flag._native()
+    value = flag._native_value()
     return None if value is None else _Current(flag.name, flag.text, value)
 
 
@@ -238,7 +238,7 @@ def dump(
             f"left_out: {quote_value(left_out)}: expected a dict, not {type(left_out).__name__}"
         )
     used = environment_prefix() if prefix is None else prefix
-    to_prefix("prefix", used)
+    encode_env_prefix("prefix", used)
     seen = for_each(all_flags(), lambda flag: _read_current_value(flag, all=all))
     missing = {flag.name: flag.why for flag in seen if isinstance(flag, _LeftOut)}
     missing.update(_pending_reasons())
