@@ -95,7 +95,7 @@ def pytest_fixture_setup(
         guard = _support().FixtureGuard(fixturedef)
     yield
     if guard is not None:
-        guard.note_setup()
+        guard.record_setup_changes()
 
 
 def _wants_flags(item: pytest.Item) -> bool:

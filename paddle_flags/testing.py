@@ -71,7 +71,7 @@ class State:
 
     def save_definition(self, flag: Flag[Any]) -> None:
         """Keep the definition of a flag, which is about to go, unless it is a new one."""
-        is_old = flag not in self.definitions() or flag.module in self._reloaded
+        is_old = flag not in self.flags_defined_since() or flag.module in self._reloaded
         if flag not in self._former and is_old:
             self._former[flag] = saved_definitions.SavedDefinition(flag)
 
@@ -79,24 +79,24 @@ class State:
         """Let what a module defines stay that is being reloaded: its variables stay, too."""
         self._reloaded.add(module)
 
-    def changes(self) -> list[Flag[Any]]:
+    def changed_flags(self) -> list[Flag[Any]]:
         """Return the flags that have another value, or one from another source."""
         return self._list_flags(lib.pd_snapshot_next_change)
 
-    def definitions(self) -> list[Flag[Any]]:
+    def flags_defined_since(self) -> list[Flag[Any]]:
         """Return the flags that were defined since."""
         return self._list_flags(lib.pd_snapshot_next_definition)
 
-    def new_definitions(self) -> list[Flag[Any]]:
+    def flags_to_undefine(self) -> list[Flag[Any]]:
         """Return those that `restore` undoes, of flags that were not defined before."""
-        new = [flag for flag in self.definitions() if flag not in self._former]
+        new = [flag for flag in self.flags_defined_since() if flag not in self._former]
         return [flag for flag in new if not self._is_new_or_reloaded(flag.module)] if new else []
 
     def undefine_flags(self, flags: list[Flag[Any]]) -> None:
         """Undefine flags; those of native modules stay."""
         _undefine_flags(flags)
 
-    def redefined(self) -> list[Flag[Any]]:
+    def redefined_flags(self) -> list[Flag[Any]]:
         """Return the flags that were undefined, or that have another definition."""
         return [flag for flag, before in self._former.items() if not before.is_definition_of(flag)]
 
@@ -106,8 +106,8 @@ class State:
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
         remove_new_hooks(self._hooks, self._is_new_or_reloaded)
-        new = self.definitions()
-        self.undefine_flags(self.new_definitions())
+        new = self.flags_defined_since()
+        self.undefine_flags(self.flags_to_undefine())
         for flag, before in self._former.items():
             if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.restore(flag)
@@ -115,7 +115,7 @@ class State:
         add_removed_hooks(self._hooks, self._reloaded.__contains__)
         self.restore_values_and_inputs()
 
-    def restore_flags(self, flags: list[Flag[Any]]) -> None:
+    def restore_definitions_and_values(self, flags: list[Flag[Any]]) -> None:
         """Put the definitions of these flags back, with their hooks; and all values."""
         saved_definitions.savers.discard(self)
         old = {hook for hook, _ in self._hooks.values()}

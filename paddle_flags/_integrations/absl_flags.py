@@ -24,7 +24,7 @@ from paddle_flags._integrations.absl_link import (
     raises_absl_errors,
 )
 from paddle_flags._integrations.absl_values import Codec, Proposal
-from paddle_flags._integrations.line import Inputs, Line, find_token, quote_items
+from paddle_flags._integrations.line import Inputs, Line, find_token, quote_as_single_items
 from paddle_flags.errors import FlagConflictError, FlagError
 from paddle_flags.extend import (
     REDACTED,
@@ -248,7 +248,7 @@ class Bridge(DefinitionListener):
 
     # ---- command lines ----
 
-    def quote_items(self, tokens: list[str], options: ParseOptions) -> list[str]:
+    def quote_as_single_items(self, tokens: list[str], options: ParseOptions) -> list[str]:
         """Return the tokens with each value of a MultiFlag as one item, also with commas."""
         multi = [
             link.ours
@@ -257,16 +257,16 @@ class Bridge(DefinitionListener):
         ]
         names = for_each(multi, lambda flag: (flag.name, *flag.aliases, *flag.old_names))
         whole = {normalize_name(name) for each in names for name in each}
-        return quote_items(tokens, whole, stop_at_argument=options.stop_at_argument)
+        return quote_as_single_items(tokens, whole, stop_at_argument=options.stop_at_argument)
 
-    def read(self, argv: Sequence[str], parse_by_absl: Any, *, known_only: bool) -> list[str]:
+    def parse_with_absl(self, argv: Sequence[str], parse: Any, *, known_only: bool) -> list[str]:
         """Let absl parse a command line by its own function; set all flags at its end, or none."""
         if self.reading is not None:  # a validator reads another one
-            return parse_by_absl(argv, known_only)  # type: ignore[no-any-return]
+            return parse(argv, known_only)  # type: ignore[no-any-return]
         self.sync_to_absl()
         self.reading = list(argv)
         try:
-            return parse_by_absl(argv, known_only)  # type: ignore[no-any-return]
+            return parse(argv, known_only)  # type: ignore[no-any-return]
         finally:
             self.reading = None
             for link in self._given_links():
@@ -446,7 +446,7 @@ def _bridged_class(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class 
         def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
             if isinstance(argv, (str, bytes)):
                 return super().__call__(argv, known_only)  # type: ignore[no-any-return]
-            return bridge.read(argv, super().__call__, known_only=known_only)
+            return bridge.parse_with_absl(argv, super().__call__, known_only=known_only)
 
         def mark_as_parsed(self) -> None:
             bridge.set_read_flags()
@@ -479,7 +479,7 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
     if not isinstance(found, Bridge):
         found = Bridge(values)
         object.__setattr__(values, "__class__", _bridged_class(type(values), found))
-        before_reading.append(found.quote_items)
+        before_reading.append(found.quote_as_single_items)
         after_reading.append(values.mark_as_parsed)
     found.inputs.update(inputs)
     found.define_all_here(lenient=lenient)

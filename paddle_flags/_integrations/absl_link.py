@@ -58,7 +58,7 @@ class Link:
         # One base, as Python changes the class of an object only among classes of one layout.
         self.theirs.__class__ = type(self.kind.__name__, (self.kind,), members)
         for validator in self.theirs.validators:
-            self.follow_validator(validator)
+            self.add_validator_hook(validator)
         if self.kind.value is not flags.Flag.value:  # something follows from a change
             self._hooks.append(self.ours.watch(lambda _: self.get()))
 
@@ -194,7 +194,7 @@ class Link:
 
     # ---- validators ----
 
-    def follow_validator(self, validator: Any) -> None:
+    def add_validator_hook(self, validator: Any) -> None:
         """Let a validator of absl check what is set on our side."""
         names = list(validator.get_flags_names())
         if len(names) == 1:
@@ -289,7 +289,7 @@ class TheirLink(Link):
             self.given = before
             raise
 
-    def set_default(self) -> None:
+    def copy_default_to_ours(self) -> None:
         """Give our flag the default that absl's has now."""
         self._default = self.to_ours(self.theirs.default)
         with raises_absl_errors():
@@ -365,7 +365,7 @@ class _Validators(list):  # type: ignore[type-arg]
 
     def append(self, validator: Any) -> None:
         super().append(validator)
-        self._link.follow_validator(validator)
+        self._link.add_validator_hook(validator)
 
 
 class Bridged:
@@ -458,7 +458,7 @@ class Bridged:
             self.link.kind._set_default(self, value)
         finally:
             self.__dict__["using_default_value"] = was
-        self.link.set_default()
+        self.link.copy_default_to_ours()
         self.link.restore_pinned_value(uses_default=was)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:

@@ -8,10 +8,10 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import FLAGS, add_group
-from paddle_flags._integrations.argparse_namespace import NotGiven, start_in, value_in
+from paddle_flags._integrations.argparse_namespace import NotGiven, initial_value_in, value_in
 from paddle_flags._integrations.argparse_parser import (
     get_or_make_bridge,
-    note_option_flag,
+    register_option_flag,
     sub_parsers_left_out,
 )
 from paddle_flags.errors import FlagConflictError, FlagError, UndefinedFlagError
@@ -277,7 +277,7 @@ class OptionFlag:
 
     # ---- a command line: begin, end, given, fill ----
 
-    def begin_reading(self, namespace: Any) -> NotGiven:
+    def prepare_options(self, namespace: Any) -> NotGiven:
         """Return what tells in a namespace that the command line doesn't give the option."""
         for action, kind in zip(self._actions, self._types):
             if self._custom and kind is not None:
@@ -287,7 +287,7 @@ class OptionFlag:
             return NotGiven(getattr(namespace, self.dest), had=True)
         return NotGiven(self._parser.get_default(self.dest), had=False)
 
-    def end_reading(self) -> None:
+    def restore_options(self) -> None:
         """Leave the options as they were."""
         for action, kind in zip(self._actions, self._types):
             action.type = kind
@@ -308,7 +308,7 @@ class OptionFlag:
         if source == "argv" and not isinstance(value, NotGiven):
             setattr(result, self.dest, _unwrap_values(value))
         elif source == "default" and self.flag.default == self._default:
-            if not start_in(namespace, self.dest).had:
+            if not initial_value_in(namespace, self.dest).had:
                 self._fill_default(result)
         else:
             try:
@@ -428,7 +428,7 @@ def _add_exclusive_groups(parser: argparse.ArgumentParser, made: dict[str, Optio
             group.required = False
 
 
-def adopt(
+def define_option_flags(
     parser: argparse.ArgumentParser,
     inputs: Inputs,
     frame: FrameType,
@@ -455,6 +455,6 @@ def adopt(
             left_out[dest] = str(error)
             continue
         made[dest] = bridge.option_flags[dest] = adopted
-        note_option_flag(adopted)
+        register_option_flag(adopted)
     _add_exclusive_groups(parser, made)
     return {**left_out, **sub_parsers_left_out(parser)}

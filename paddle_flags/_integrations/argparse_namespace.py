@@ -75,7 +75,7 @@ class Overlay:
         return {**vars(object.__getattribute__(self, "_below")), **self._apart}
 
 
-def namespace_below(namespace: Any) -> Any:
+def unwrap_namespace(namespace: Any) -> Any:
     """Return the namespace of the caller."""
     return namespace._below if type(namespace) is Overlay else namespace
 
@@ -85,6 +85,6 @@ def value_in(namespace: Any, dest: str) -> Any:
     return namespace._apart.get(dest, namespace._starts[dest])
 
 
-def start_in(namespace: Any, dest: str) -> NotGiven:
+def initial_value_in(namespace: Any, dest: str) -> NotGiven:
     """Return what stood for the value before the command line was read."""
     return namespace._starts[dest]  # type: ignore[no-any-return]

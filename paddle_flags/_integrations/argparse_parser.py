@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags import FLAGS
 from paddle_flags._integrations import last_line
-from paddle_flags._integrations.argparse_namespace import Overlay, namespace_below
+from paddle_flags._integrations.argparse_namespace import Overlay, unwrap_namespace
 from paddle_flags._integrations.line import Inputs, Line, find_token
 from paddle_flags._integrations.options import Option, check_patterns, list_options
 from paddle_flags.cli.parse import print_warnings
@@ -53,7 +53,9 @@ class _FlagAction(argparse.Action):
                 f"{spelling}: add_options was called with a parent of this parser;"
                 " expected a call with the parser that reads the command line"
             )
-        _open_line.add_option(self.option.flag.name, spelling, self.option.text(spelling, value))
+        _open_line.add_option(
+            self.option.flag.name, spelling, self.option.text_of_value(spelling, value)
+        )
 
 
 def _help_of(option: Option) -> str:
@@ -93,7 +95,7 @@ class _OpenLine(Line):
         behind = [each for each in found if each is not None]
         self.add(name, text, len(self._args) - 1 - min(behind) if behind else None)
 
-    def take_pending_tokens(self, rest: list[str]) -> list[str]:
+    def add_pending_tokens(self, rest: list[str]) -> list[str]:
         """Add the tokens that may be flags defined later; return the others."""
         end = rest.index("--") if "--" in rest else len(rest)
         others = []
@@ -157,27 +159,27 @@ class Bridge:
         for heading, members in list_options(wanted).items():
             for option in members:
                 name = option.flag.name
-                if _is_option(name) or not self._refresh_old_actions(option):
+                if _is_option_flag(name) or self._try_refresh_actions(option):
                     continue
                 if heading not in self._groups:
                     self._groups[heading] = self.parser.add_argument_group(heading)
                 self._add_option(self._groups[heading], option)
                 self._added[name] = option
 
-    def _refresh_old_actions(self, option: Option) -> bool:
-        """Return whether a flag needs options; those that it has follow its definition."""
+    def _try_refresh_actions(self, option: Option) -> bool:
+        """Let a flag's options follow its definition; return False if it needs others."""
         name = option.flag.name
         before = self._added.get(name)
         if before is None:
-            return True
+            return False
         if before.form != option.form:
             self._remove(name)
-            return True
+            return False
         for action in self._actions_of(name):
             action.option, action.metavar = option, option.metavar or None
             if option.name in action.option_strings:
                 action.help = _help_of(option)
-        return False
+        return True
 
     def _actions_of(self, name: str) -> list[_FlagAction]:
         actions = self.parser._actions
@@ -261,15 +263,15 @@ class Bridge:
         continues = last_line.is_continued_by(args, namespace)
         try:
             result, rest = self._parse_in_open_line(parse, tokens, namespace)
-            self._add_option_flags(_open_line)
+            self._add_adopted_values(_open_line)
             if any(bridge._allow_pending for bridge in _open_line.bridges):
-                rest = _open_line.take_pending_tokens(rest)
+                rest = _open_line.add_pending_tokens(rest)
                 self._pending |= _open_line.names
             if rest and whole:  # which argparse refuses now
                 return result, rest
             former = set() if continues else self._settable_names() - _open_line.names
             self._set_flags(_open_line, result, last_line.names_still_set(former))
-            last_line.forget_line(former)
+            last_line.forget_values_and_pending(former)
             last_line.remember_line(_open_line.names, rest, result)
         finally:
             _open_line = None
@@ -292,18 +294,18 @@ class Bridge:
         self._update_options()
         namespace = argparse.Namespace() if namespace is None else namespace
         adopted = [each for each in self.option_flags.values() if each.is_current]
-        starts = {each.dest: each.begin_reading(namespace) for each in adopted}
+        starts = {each.dest: each.prepare_options(namespace) for each in adopted}
         overlay = Overlay(namespace, starts)
         _open_line.option_flags += [(each, overlay) for each in adopted]
         try:
             result, rest = parse(args, overlay if adopted else namespace)
         finally:
             for each in adopted:
-                each.end_reading()
-        return namespace_below(result), rest
+                each.restore_options()
+        return unwrap_namespace(result), rest
 
     @staticmethod
-    def _add_option_flags(line: _OpenLine) -> None:
+    def _add_adopted_values(line: _OpenLine) -> None:
         """Add the values of the options that are flags."""
         for each, overlay in line.option_flags:
             text = each.given_text(overlay)
@@ -403,11 +405,11 @@ def sub_parsers_left_out(parser: argparse.ArgumentParser) -> dict[str, str]:
 _option_flags: dict[str, OptionFlag] = {}
 
 
-def note_option_flag(adopted: OptionFlag) -> None:
+def register_option_flag(adopted: OptionFlag) -> None:
     """Keep `add_options` from adding an option for a flag that comes from an option."""
     _option_flags[adopted.flag.name] = adopted
 
 
-def _is_option(name: str) -> bool:
+def _is_option_flag(name: str) -> bool:
     """Return whether a flag stands for an option, and is still defined as it was for that."""
     return name in _option_flags and _option_flags[name].is_current

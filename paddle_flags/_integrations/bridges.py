@@ -236,10 +236,10 @@ def bridge(*sources: Any, **options: Any) -> dict[str, str]:
         inputs = Inputs(**options)
         to_argument("namespace", namespace)
         check_bool("replace", replace)
-        from paddle_flags._integrations.argparse_adopt import adopt
+        from paddle_flags._integrations.argparse_adopt import define_option_flags
 
         frame = first_user_frame(sys._getframe())
-        return adopt(source, inputs, frame, namespace=namespace, replace=replace)
+        return define_option_flags(source, inputs, frame, namespace=namespace, replace=replace)
     if not isinstance(source, (str, type(None))) and _is_flag_values(source):
         _check_keywords("bridge", options, ("config", *ParseOptions.ENVIRONMENT))
         from paddle_flags._integrations import absl_flags

@@ -65,7 +65,7 @@ class BridgedLibrary:
         title = LIBRARIES[name].title.partition(",")[0]
         self.flags = joined_libraries.setdefault(name, JoinedLibrary(title))
 
-    def join(self) -> list[str]:
+    def join_flags(self) -> list[str]:
         """Take its flags; return errors about values that were waiting for them."""
         if self.name == ABSL_PY:
             return self._join_absl()
@@ -145,20 +145,20 @@ def sync() -> None:
 
 def _join_and_collect_errors(names: Iterable[str]) -> list[str]:
     global _loads  # state of the process
-    _loads = _count_loads()
-    return [error for name in list(names) for error in _bridged[name].join()]
+    _loads = _count_library_loads()
+    return [error for name in list(names) for error in _bridged[name].join_flags()]
 
 
 def _find_new_flags() -> bool:
     """Take the flags of libraries that were loaded since; cheap if there are none."""
-    if _count_loads() == _loads:
+    if _count_library_loads() == _loads:
         return False
     before = _count_flags()
     _join_new_flags()
     return _count_flags() > before
 
 
-def _count_loads() -> int:
+def _count_library_loads() -> int:
     """Return how many libraries were loaded until now; 0 where only absl-py can be bridged."""
     try:
         count: int = _native_module().count_library_loads()

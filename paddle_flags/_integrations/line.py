@@ -101,7 +101,9 @@ def _name_in(token: str) -> str:
     return normalize_name(token.lstrip("-").partition("=")[0])
 
 
-def quote_items(tokens: list[str], whole: Collection[str], *, stop_at_argument: bool) -> list[str]:
+def quote_as_single_items(
+    tokens: list[str], whole: Collection[str], *, stop_at_argument: bool
+) -> list[str]:
     """Return the tokens of a line with values as one item of a list, commas included.
 
     `whole` has the names of the flags with such values.

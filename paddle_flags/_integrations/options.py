@@ -45,7 +45,7 @@ class Option:
             notes.append(f"default: {format_value(flag, flag.default)}")
         return " ".join([flag.help, *(f"[{note}]" for note in notes)]).strip()
 
-    def text(self, spelling: str, value: str | None) -> str | None:
+    def text_of_value(self, spelling: str, value: str | None) -> str | None:
         """Return the text of a value that was given behind a spelling of the option.
 
         None: it has none, and counts.

@@ -39,9 +39,13 @@ class Watch:
         self._state = State()
         self._scopes = Scopes()
 
-    def undo(self) -> set[str]:
+    def undo_and_list_new(self) -> set[str]:
         """Undo everything; return the names of the flags that were defined since."""
-        new = {name for flag in self._state.definitions() for name in (flag.name, *flag.aliases)}
+        new = {
+            name
+            for flag in self._state.flags_defined_since()
+            for name in (flag.name, *flag.aliases)
+        }
         self._scopes.restore_scopes()
         self._state.restore()
         return new
@@ -51,20 +55,20 @@ class Watch:
 
         With `definitions`, the new ones are undone, too.
         """
-        changed, redefined = self._changed_flags(), self._state.redefined()
-        new = [flag for flag in self._state.new_definitions() if definitions]
+        changed, redefined = self._changed_flags(), self._state.redefined_flags()
+        new = [flag for flag in self._state.flags_to_undefine() if definitions]
         after = for_each(changed, _Seen)
         lines = [f"{flag.name}: {_describe_definition_change(flag)}" for flag in [*redefined, *new]]
         self._scopes.restore_scopes()
         if changed or redefined:
-            self._state.restore_flags(redefined)
+            self._state.restore_definitions_and_values(redefined)
         if new:
             self._state.undefine_flags(new)
         before = {seen.name: seen for seen in for_each(changed, _Seen)}
         return lines + _differences(before, after)
 
     def _changed_flags(self) -> list[Flag[Any]]:
-        changed = self._state.changes()
+        changed = self._state.changed_flags()
         if self._scopes.has_changed_scopes():
             scoped = for_each(FLAGS.values(), lambda flag: [flag] * flag.scoped)
             changed += [flag for found in scoped for flag in found if flag not in changed]
@@ -72,7 +76,11 @@ class Watch:
 
     def changed_names(self) -> set[str]:
         """Return the names of the flags that have other values or definitions now."""
-        flags = [*self._changed_flags(), *self._state.redefined(), *self._state.new_definitions()]
+        flags = [
+            *self._changed_flags(),
+            *self._state.redefined_flags(),
+            *self._state.flags_to_undefine(),
+        ]
         return {flag.name for flag in flags}
 
 

@@ -65,7 +65,7 @@ class Session:
         except FlagError as error:
             raise pytest.UsageError(str(error)) from None
 
-    def _unclaimed(self) -> dict[str, tuple[str, str]]:
+    def _find_unclaimed_values(self) -> dict[str, tuple[str, str]]:
         """Return place and message for each of our values whose flag was never defined."""
         found = ErrorList()
         lib.pd_pending_check(found.pointer, ffi.NULL)
@@ -91,9 +91,9 @@ class Session:
         """Report the names that no flag ever had."""
         output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
         if output is not None:
-            output["pf_unclaimed"] = self._unclaimed()
+            output["pf_unclaimed"] = self._find_unclaimed_values()
             return
-        problems = self._reported[0] if self._reported else self._unclaimed()
+        problems = self._reported[0] if self._reported else self._find_unclaimed_values()
         for other in self._reported:  # of the workers, one may have the flag
             problems = {name: why for name, why in problems.items() if name in other}
         self._problems = problems
@@ -145,7 +145,7 @@ class Guard:
     def end(self) -> None:
         """Put back what must be, and say what the test should have."""
         if self._isolated:
-            _defined.update(map(normalize_name, self._watch.undo()))
+            _defined.update(map(normalize_name, self._watch.undo_and_list_new()))
             return
         lines = self._watch.restore_and_report(definitions=self._strict)
         if not lines:
@@ -211,7 +211,7 @@ class FixtureGuard:
         fixture.addfinalizer(self._end)  # the first, so the last that is called
         self._living.append(self)
 
-    def note_setup(self) -> None:
+    def record_setup_changes(self) -> None:
         """Remember what the fixture has changed."""
         self.own = self._watch.changed_names()
 
