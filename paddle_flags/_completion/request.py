@@ -66,7 +66,7 @@ def _split_line(line: str) -> tuple[list[str], str]:
     return [*tokens[:-1], tokens[-1][:-1]], '"'
 
 
-def _quoted(text: str, quote: str) -> str:
+def _escape_for_quote(text: str, quote: str) -> str:
     if quote == "'":
         return text.replace("'", "'\\''")
     if quote:
@@ -80,7 +80,7 @@ def _render_for_bash(request: Request, answer: Answer) -> list[str]:
     texts = [answer.kept + candidate.text for candidate in answer.candidates]
     kind = "open" if any(_is_incomplete(text) for text in texts) else "words"
     fixed = len(request.fixed)
-    return [kind, *(_quoted(text[fixed:], request.quote) for text in texts)]
+    return [kind, *(_escape_for_quote(text[fixed:], request.quote) for text in texts)]
 
 
 def _is_incomplete(text: str) -> bool:

@@ -31,7 +31,7 @@ def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWante
     if options.config is not None or options.config_flag is not None or options.problems:
         from paddle_flags._input import named_files
 
-        files = named_files.find_files(tokens, options)
+        files = named_files.find_config_files(tokens, options)
         config = named_files.read_files(files, options)
     call = Call(options)
     err = new_error()

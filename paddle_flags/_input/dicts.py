@@ -8,7 +8,7 @@ from paddle_flags._core.flag import flags_made
 from paddle_flags._core.lists import encode
 from paddle_flags._core.status import address_of, to_bytes
 from paddle_flags._core.values import REDACTED
-from paddle_flags._input.reading import FileValue, quote
+from paddle_flags._input.reading import FileValue, shorten_for_message
 from paddle_flags._native import ffi, lib
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def _find_refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | N
     kind = "a list" if value.is_list else _KINDS[value.kind]
     if key is None:
         fits = kind in (_KINDS["text"], _KINDS["table"])
-        return None if fits else f"--{quote(value.name)}: expected a table, not {kind}"
+        return (
+            None if fits else f"--{shorten_for_message(value.name)}: expected a table, not {kind}"
+        )
     from paddle_flags._core import types
 
     if "=" in key:
@@ -67,20 +69,20 @@ def _find_refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | N
     elif value.is_list or value.kind == "table":
         why = f": expected {type_.value.expected}, not {kind}"
     elif (value.rewritten or value.kind == "bool") and not type_.value.is_number:
-        why = f"={quote(value.text)}: {QUOTE_IT}"
+        why = f"={shorten_for_message(value.text)}: {QUOTE_IT}"
     else:
         try:
             type_.key.read(key)
             type_.value.read(value.text)
         except types.Unfit as error:
-            why = f"={quote(value.text)}: {error}"
+            why = f"={shorten_for_message(value.text)}: {error}"
         except Exception:  # the converter of the flag reports it
             return None
         else:
             return None
     if flag.sensitive:
         return f"--{flag.name}={REDACTED}: expected {type_.expected}"
-    return f"--{quote(value.name)}{why}"
+    return f"--{shorten_for_message(value.name)}{why}"
 
 
 def has_numeric_type(name: str) -> bool:

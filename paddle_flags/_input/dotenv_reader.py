@@ -27,7 +27,7 @@ def read(text: str, reading: Reading) -> None:
     for binding in parse_stream(io.StringIO(text)):
         at = _place_of(binding.original)
         if binding.error:
-            reading.fail(at, "expected NAME=VALUE")
+            reading.record_problem(at, "expected NAME=VALUE")
         elif binding.key is not None:
             variable = str(binding.key)
             parts = parse_variables(binding.value or "")

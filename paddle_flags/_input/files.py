@@ -42,7 +42,7 @@ def read_config_file(path: str, reading: Reading) -> Reading:
     except Stop:
         pass
     except RecursionError:  # of a library, in spite of DEPTH: little stack was left
-        reading.fail(None, "is nested too deeply")
+        reading.record_problem(None, "is nested too deeply")
     return reading
 
 

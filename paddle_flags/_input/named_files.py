@@ -42,11 +42,11 @@ def find_or_define_naming_flag(parameter: str, name: str, about: str) -> Flag[An
     return flag
 
 
-def find_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
+def find_config_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
     """Return the files, those that the user names last; None if the program has none."""
     named: list[str] = []
     if options.config_flag is not None:
-        named = preview_names(find_or_define_config_flag(options), tokens, options)
+        named = preview_flag_texts(find_or_define_config_flag(options), tokens, options)
     elif options.config is None:
         return None
     return ConfigFiles(
@@ -63,7 +63,7 @@ def find_files(tokens: list[str], options: ParseOptions) -> ConfigFiles | None:
     )
 
 
-def preview_names(
+def preview_flag_texts(
     flag: Flag[Any], tokens: list[str], options: ParseOptions, config: Any = ffi.NULL
 ) -> list[str]:
     """Return what a flag will have once the line is parsed."""

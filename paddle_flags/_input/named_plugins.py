@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import errors
 from paddle_flags._core.plugin import load_with_remedy, split_plugin
 from paddle_flags._core.status import quote_value
-from paddle_flags._input.named_files import find_files, find_or_define_naming_flag, preview_names
+from paddle_flags._input.named_files import (
+    find_config_files,
+    find_or_define_naming_flag,
+    preview_flag_texts,
+)
 from paddle_flags._native import ffi
 
 if TYPE_CHECKING:
@@ -41,9 +45,9 @@ def load_plugins(tokens: list[str], options: ParseOptions) -> None:
     if options.plugin_flag is None:
         return
     flag = find_or_define_plugin_flag(options)
-    files = find_files(tokens, options)
+    files = find_config_files(tokens, options)
     config = files.read() if files else ffi.NULL
-    for name in preview_names(flag, tokens, options, config):
+    for name in preview_flag_texts(flag, tokens, options, config):
         try:
             _load_plugin(name, f"--{flag.name}={{namespace}}={{path}}")
         except errors.FlagError as error:

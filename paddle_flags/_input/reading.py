@@ -69,7 +69,7 @@ class Reading:
         self.problems: list[str] = []
         self._seen: dict[str, Place] = {}
 
-    def fail(self, at: Place | None, why: str) -> None:
+    def record_problem(self, at: Place | None, why: str) -> None:
         """Record an error; raise Stop if there are too many."""
         where = f"{self.path}:{at.line}:{at.column}" if at else self.path
         self.problems.append(f"{where}: {why}")
@@ -79,7 +79,7 @@ class Reading:
 
     def stop(self, at: Place | None, why: str) -> NoReturn:
         """Record an error that makes the rest of the file unreadable, and raise Stop."""
-        self.fail(at, why)
+        self.record_problem(at, why)
         raise Stop
 
     def importing(self, what: str, package: str, extra: str) -> AbstractContextManager[None]:
@@ -98,7 +98,7 @@ class Reading:
     def add_error(self, keys: Sequence[str], at: Place, why: str) -> None:
         """Record an error for a key, if it is wanted."""
         if self.wants(keys):
-            self.fail(at, f"{shown_flag(keys[len(self.table) :])}: {why}")
+            self.record_problem(at, f"{shown_flag(keys[len(self.table) :])}: {why}")
 
     def check_new_key(self, keys: Sequence[str], at: Place) -> bool:
         """Record an error if the file has used the name before; return whether it has not."""
@@ -131,14 +131,14 @@ class Reading:
         name = ".".join(keys[len(self.table) :])
         key = self._seen.get(_normalized_key(keys))
         if not name:
-            self.fail(at, "expected the name of a flag before the value")
+            self.record_problem(at, "expected the name of a flag before the value")
             return
-        secret = _secret_start(name)
+        secret = _find_sensitive_prefix(name)
         if secret and not _takes_tables(secret):
-            self.fail(key or at, f"--{secret}: expected a value, not a table")
+            self.record_problem(key or at, f"--{secret}: expected a value, not a table")
             return
         for scalar in value if isinstance(value, list) else [value]:
-            why = _find_unfit(scalar, in_list=isinstance(value, list))
+            why = _explain_unfit_scalar(scalar, in_list=isinstance(value, list))
             if why:
                 self.add_error(keys, at, why)
                 return
@@ -158,7 +158,7 @@ def _normalized_key(keys: Sequence[str]) -> str:
     return normalize_name(".".join(keys))
 
 
-def quote(text: str) -> str:
+def shorten_for_message(text: str) -> str:
     """Return text for a message, on one line and not too long."""
     short = text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
@@ -167,10 +167,10 @@ def quote(text: str) -> str:
 def shown_flag(keys: Sequence[str]) -> str:
     """Return the flag that keys lead to, for a message."""
     name = ".".join(keys)
-    return "--" + (_secret_start(name) or quote(name))
+    return "--" + (_find_sensitive_prefix(name) or shorten_for_message(name))
 
 
-def _secret_start(name: str) -> str | None:
+def _find_sensitive_prefix(name: str) -> str | None:
     """Return the sensitive flag that a name begins with: the rest may be its value, in braces."""
     parts = name.split(".")
     if len(parts) == 1 or name in FLAGS:
@@ -184,7 +184,7 @@ def _takes_tables(name: str) -> bool:
     return type_ is not None and type_.takes_tables
 
 
-def _find_unfit(value: Scalar, *, in_list: bool) -> str | None:
+def _explain_unfit_scalar(value: Scalar, *, in_list: bool) -> str | None:
     if value.kind == "null":
         return "null is not a value; to keep the default, leave the name out"
     if value.kind == "date" and in_list:

@@ -137,7 +137,7 @@ class _Walk:
         """Return the wanted keys that have values, and headers; raise _Lost."""
         tables: list[list[str]] = [[]]  # of the last header, then inline ones
         while True:
-            self._match_pattern(_BLANK)
+            self._consume_pattern(_BLANK)
             mark = self._text[self._at : self._at + 1]
             if not mark:
                 return
@@ -155,10 +155,10 @@ class _Walk:
                 one = self._read_pair(tables[-1])
                 if self._reading.wants(one.keys):
                     yield one
-                if self._skip_value(one.items):
+                if self._skip_value_or_enter_table(one.items):
                     tables.append(one.keys)
 
-    def _match_pattern(self, pattern: re.Pattern[str]) -> re.Match[str]:
+    def _consume_pattern(self, pattern: re.Pattern[str]) -> re.Match[str]:
         match = pattern.match(self._text, self._at)
         if match is None:
             raise _Lost
@@ -167,9 +167,9 @@ class _Walk:
 
     def _read_header(self) -> list[str]:
         if not self._text.startswith("[[", self._at):
-            return self._read_keys(self._match_pattern(_HEADER))
+            return self._read_keys(self._consume_pattern(_HEADER))
         at = self._at
-        keys = self._read_keys(self._match_pattern(_ARRAY_HEADER))
+        keys = self._read_keys(self._consume_pattern(_ARRAY_HEADER))
         depth = min(len(keys), len(self._reading.table))
         if keys[:depth] == self._reading.table[:depth]:
             why = "[[...]] is an array of tables, expected a table: [name]"
@@ -178,7 +178,7 @@ class _Walk:
 
     def _read_pair(self, table: list[str]) -> _Found:
         """Go to the value behind a key."""
-        match = self._match_pattern(_PAIR)
+        match = self._consume_pattern(_PAIR)
         keys = [*table, *self._read_keys(match)]
         raw = _BARE.match(self._text, self._at)
         key, value = self._place(match.start()), self._place(self._at)
@@ -202,22 +202,22 @@ class _Walk:
             raise _Lost from None
         return str(key)
 
-    def _skip_value(self, items: list[str]) -> bool:
+    def _skip_value_or_enter_table(self, items: list[str]) -> bool:
         """Go behind a value, or into an inline table and say so; add the items of an array."""
         mark = self._text[self._at : self._at + 1]
         if mark == "{":
             self._at += 1
             return True
         if mark == "[":
-            self._skip_array(items)
+            self._read_array_items(items)
         else:
-            self._check_number(self._match_pattern(_VALUE))
+            self._check_number(self._consume_pattern(_VALUE))
         return False
 
-    def _skip_array(self, items: list[str]) -> None:
+    def _read_array_items(self, items: list[str]) -> None:
         depth = 0
         while True:
-            match = self._match_pattern(_IN_ARRAY)
+            match = self._consume_pattern(_IN_ARRAY)
             if match[0] in ("[", "{"):
                 depth += 1
             elif match[0] in ("]", "}"):

@@ -46,7 +46,7 @@ class Tree:
             self._reading.stop(at, "is nested too deeply")
         if not self._open:
             if not is_table:
-                self._refuse_top(at)
+                self._refuse_non_table(at)
             refused = False
         else:
             around = self._open[-1]
@@ -70,7 +70,7 @@ class Tree:
     def add_scalar(self, value: Scalar, at: Place) -> None:
         """Take a plain value."""
         if not self._open:
-            self._refuse_top(at)
+            self._refuse_non_table(at)
         around = self._open[-1]
         if around.is_table:
             self._add_to_reading(value, at)
@@ -89,7 +89,7 @@ class Tree:
         elif self._open[-1].is_table:
             self._leave_key()
 
-    def _refuse_top(self, at: Place) -> NoReturn:
+    def _refuse_non_table(self, at: Place) -> NoReturn:
         self._reading.stop(at, "expected a table of names and values")
 
     def _add_to_reading(self, value: Scalar | list[Scalar], at: Place) -> None:

@@ -114,7 +114,7 @@ def _to_tables(current: Iterable[_Current], to_table_value: Callable[[_Current],
     return tree
 
 
-def _check_text(flag: _Current, text: str, what: str) -> str:
+def _check_utf8(flag: _Current, text: str, what: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -123,12 +123,12 @@ def _check_text(flag: _Current, text: str, what: str) -> str:
     return text
 
 
-def _plain_value(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
+def _convert_for_format(flag: _Current, what: str, can_hold: Callable[[Any], bool]) -> Any:
     """Return a value for TOML or JSON; what they cannot hold becomes text."""
 
     def convert(value: Any) -> Any:
         if isinstance(value, str):
-            return _check_text(flag, value, what)
+            return _check_utf8(flag, value, what)
         return value if can_hold(value) else str(value)
 
     value = flag.value
@@ -140,7 +140,7 @@ def _to_json(current: Iterable[_Current], _: str) -> str:
     from math import isfinite
 
     def to_json_value(flag: _Current) -> Any:
-        return _plain_value(
+        return _convert_for_format(
             flag, "JSON", lambda value: not isinstance(value, float) or isfinite(value)
         )
 
@@ -152,7 +152,7 @@ def _to_toml(current: Iterable[_Current]) -> str:
         import tomli_w
 
     def to_toml_value(flag: _Current) -> Any:
-        return _plain_value(
+        return _convert_for_format(
             flag, "TOML", lambda value: not isinstance(value, int) or value <= _LARGEST
         )
 

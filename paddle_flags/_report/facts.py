@@ -141,7 +141,7 @@ def _seconds_text(value: int, fraction: str = "") -> str:
     return "".join(parts) + last or "0"
 
 
-def _fraction_text(value: float) -> str:
+def _fractional_seconds_text(value: float) -> str:
     """Give seconds that aren't whole, with the digits of the plain number."""
     digits = Decimal(number_text(value))
     if value >= 1:
@@ -163,7 +163,9 @@ def _quantity_text(value: float, unit: str | None) -> str:
         return number_text(value)
     sign = "-" * (math.copysign(1, value) < 0)
     if int(value) != value:
-        return sign + _fraction_text(abs(value)) if unit == "seconds" else number_text(value)
+        return (
+            sign + _fractional_seconds_text(abs(value)) if unit == "seconds" else number_text(value)
+        )
     return sign + (_bytes_text if unit == "bytes" else _seconds_text)(abs(int(value)))
 
 
@@ -173,10 +175,10 @@ def format_value(flag: Described, value: Any) -> str:
         return REDACTED
     if value is not None and not isinstance(flag, FlagSnapshot):
         value = to_native(flag, value)
-    return plain_text(value, flag.unit)
+    return format_native_value(value, flag.unit)
 
 
-def plain_text(value: Any, unit: str | None = None) -> str:
+def format_native_value(value: Any, unit: str | None = None) -> str:
     """Return a value as C has it for people, on one line."""
     if value is None:
         return "none"

@@ -20,9 +20,9 @@ from paddle_flags.cli.output import print_error
 from paddle_flags.cli.parse import (
     check_exit,
     define_config_flag,
+    define_flags_for_completion,
     help_for,
     load_named_plugins,
-    prepare_completion,
     program_of,
     read_or_end,
     tokens_of,
@@ -105,7 +105,7 @@ def commands(
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_shell_with
 
-        prepare_completion(options)
+        define_flags_for_completion(options)
         answer_shell_with(line.complete)
     tokens = tokens_of(argv)
     load_named_plugins(tokens, options)
@@ -151,7 +151,9 @@ class _Line:
             at = preview_line(tokens, self._options, argument=len(self.names)).at
             if at == len(tokens):
                 self.is_bare = len(tokens) <= len(self.names) + 1
-                self._options.problems.append(f"expected a command, {_one_of(self.table)}")
+                self._options.problems.append(
+                    f"expected a command, {_describe_choices(self.table)}"
+                )
                 self._options.commands = len(self.names)
                 return tokens
             name = tokens[at]
@@ -162,7 +164,9 @@ class _Line:
                 self._choose_command(name)
             else:
                 near = find_nearest(name, self.table)
-                meant = f"did you mean {near}?" if near else f"expected {_one_of(self.table)}"
+                meant = (
+                    f"did you mean {near}?" if near else f"expected {_describe_choices(self.table)}"
+                )
                 self._options.problems.append(f"no such command {name or repr(name)}; {meant}")
                 self._options.commands = len(self.names)
                 self.is_unknown = True
@@ -289,7 +293,7 @@ class _Line:
         )
 
 
-def _one_of(table: Table) -> str:
+def _describe_choices(table: Table) -> str:
     return ("one of " if len(table) > 1 else "") + ", ".join(table)
 
 

@@ -19,8 +19,8 @@ from paddle_flags._report.listing import LISTINGS
 from paddle_flags.cli import new
 from paddle_flags.cli.line import split_line
 from paddle_flags.cli.options import CONSOLE, PROGRAM, load_plugin_argument
-from paddle_flags.cli.output import print_text
-from paddle_flags.cli.parser import one_of
+from paddle_flags.cli.output import print_or_exit
+from paddle_flags.cli.parser import choice_converter
 from paddle_flags.errors import FlagError
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def add_to_parser(main_parser: Parser) -> None:
         description=summary[0].upper() + summary[1:] + ", and how to use it.",
         usage=f"{PROGRAM} completion {'|'.join(SHELLS)} [PROGRAM]...",
     )
-    parser.add_argument("shell", type=one_of(SHELLS), metavar="SHELL", help=", ".join(SHELLS))
+    parser.add_argument(
+        "shell", type=choice_converter(SHELLS), metavar="SHELL", help=", ".join(SHELLS)
+    )
     parser.add_argument(
         "programs",
         nargs="*",
@@ -49,7 +51,9 @@ def add_to_parser(main_parser: Parser) -> None:
         f" 'python train.py'; the default is {CONSOLE} itself",
     )
     parser.set_defaults(
-        act=lambda options: print_text(completion_script(options.shell, options.programs), end="")
+        act=lambda options: print_or_exit(
+            completion_script(options.shell, options.programs), end=""
+        )
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._core import paths
 from paddle_flags.cli.options import PROGRAM
-from paddle_flags.cli.output import print_text
+from paddle_flags.cli.output import print_or_exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,4 +50,4 @@ def add_to_parser(main_parser: Parser) -> None:
 def _print_values(parser: Parser, options: list[str] | None) -> None:
     if not options:
         parser.error(f"expected one or more of {', '.join(_OPTIONS)}")
-    print_text(" ".join(_OPTIONS[option][0]() for option in options))
+    print_or_exit(" ".join(_OPTIONS[option][0]() for option in options))

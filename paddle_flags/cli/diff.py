@@ -9,7 +9,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.batch import is_selected
-from paddle_flags.cli.flag_text import check_names, is_sensitive, value_of
+from paddle_flags.cli.flag_text import check_names, format_flag_value, is_sensitive
 from paddle_flags.cli.safe_output import Report, Table
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError, FlagFileError
@@ -107,7 +107,7 @@ def _differences_table(different: Mapping[str, tuple[Flag, Flag]], targets: list
     for name, both in different.items():
         row = [name]
         for flag in both:
-            row += ["", "not defined"] if flag is None else [value_of(flag), _origin(flag)]
+            row += ["", "not defined"] if flag is None else [format_flag_value(flag), _origin(flag)]
         rows.append(row)
     a, b = targets
     return Table(("flag", a, "source", b, "source"), rows)

@@ -11,7 +11,7 @@ from paddle_flags._core.names import normalize_name, suggest_name
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_state
-from paddle_flags._report.facts import plain_text
+from paddle_flags._report.facts import format_native_value
 from paddle_flags.cli.batch import display_text, is_pattern, raise_together
 from paddle_flags.cli.safe_output import Table, shorten
 from paddle_flags.live._errors import LiveError
@@ -61,14 +61,14 @@ def is_sensitive(flag: Document) -> bool:
     return hidden or "sensitive" in flag.get("marks", ())
 
 
-def value_of(flag: Document, *, wide: bool = False) -> str:
+def format_flag_value(flag: Document, *, wide: bool = False) -> str:
     """Return the value of a flag, or of an entry of its history, for people."""
     if is_sensitive(flag):
         return REDACTED
     value = flag.get("value")
     if isinstance(value, list):
         value = tuple(item if isinstance(item, (bool, int, float)) else str(item) for item in value)
-    text = plain_text(value, flag.get("unit"))
+    text = format_native_value(value, flag.get("unit"))
     return text if wide else shorten(text)
 
 
@@ -85,7 +85,7 @@ def _format_with_unit(text: str | None, unit: str | None) -> str:
     if text is not None and unit is not None:
         for kind in (int, float):
             with suppress(ValueError):
-                return plain_text(kind(text), unit)
+                return format_native_value(kind(text), unit)
     return display_text(text)
 
 
@@ -127,14 +127,14 @@ def time_text(text: str | None) -> str:
         return text or ""
 
 
-def describe_end(flag: Document) -> str:
+def describe_temporary_end(flag: Document) -> str:
     """Return when a temporary value ends, and which one follows; "" for other values."""
     temporary = flag.get("temporary", {})
     if "left" not in temporary:
         return ""
     below = temporary.get("below")
     whole = max(0, round(temporary["left"]))
-    left = plain_text(whole, "seconds") if whole else "0s"
+    left = format_native_value(whole, "seconds") if whole else "0s"
     return left + ("" if below is None else f", then {_format_with_unit(below, flag.get('unit'))}")
 
 
@@ -147,10 +147,10 @@ def flags_table(flags: Iterable[Document], program: str) -> Table:
         (
             flag["name"],
             f"{flag['items']},..." if "items" in flag else flag["type"],
-            value_of(flag),
+            format_flag_value(flag),
             flag["source"],
             os.path.basename(flag.get("module", "")),
-            describe_end(flag),
+            describe_temporary_end(flag),
         )
         for flag in _sort_for_table(flags, program)
     ]
@@ -212,14 +212,14 @@ def facts_lines(facts: Document) -> list[str]:
 
 def explain_parts(flag: Document) -> list[Part]:
     """Return the description of a flag, in the form of `explain` for the flags of plugins."""
-    parts: list[Part] = [f"{flag['name']} = {value_of(flag, wide=True)}", ""]
+    parts: list[Part] = [f"{flag['name']} = {format_flag_value(flag, wide=True)}", ""]
     parts += facts_lines(_flag_facts(flag))
     history = flag.get("history", [])
     if history:
         common = {"marks": flag.get("marks", []), "unit": flag.get("unit")}
         rows: list[tuple[str, ...]] = [
             (
-                value_of({**entry, **common}),
+                format_flag_value({**entry, **common}),
                 describe_state(
                     entry["source"],
                     history[0]["source"],
@@ -258,13 +258,15 @@ def _flag_facts(flag: Document) -> dict[str, str]:
         "deprecated": flag.get("deprecated", ""),
         "retired": flag.get("retired", ""),
         "settable": "yes" if flag["settable"] else f"no: {flag.get('refusal', '')}",
-        "temporary": describe_end(flag),
+        "temporary": describe_temporary_end(flag),
     }
 
 
 def _limits_text(flag: Document) -> str:
     low, high = (
-        value_of({"text": "", "value": flag[key], "unit": flag.get("unit")}) if key in flag else ""
+        format_flag_value({"text": "", "value": flag[key], "unit": flag.get("unit")})
+        if key in flag
+        else ""
         for key in ("min", "max")
     )
     if low and high:

@@ -256,9 +256,9 @@ class FleetTarget(Target):
 
     def do_join(self) -> Report:
         """Run a program as a member."""
-        from paddle_flags.cli.join import join
+        from paddle_flags.cli.join import run_as_member
 
-        return join(self.url, self.options)
+        return run_as_member(self.url, self.options)
 
     def do_mirror(self) -> Report:
         """Keep its values in another fleet."""

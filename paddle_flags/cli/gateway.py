@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.parser import repeated_option, value_option, whole_number
+from paddle_flags.cli.parser import repeated_option, value_option, whole_number_converter
 from paddle_flags.cli.safe_output import show_on_stderr, show_problems
 from paddle_flags.errors import FlagError, FlagUnsupportedError
 
@@ -36,7 +36,7 @@ def add_to_parser(main_parser: Parser) -> None:
                 "help": "the address to listen on; by default 127.0.0.1",
             },
             "--port": {
-                "type": whole_number("a port, from 0 to 65535", most=65535),
+                "type": whole_number_converter("a port, from 0 to 65535", most=65535),
                 "default": 8080,
                 "help": "the port to listen on; by default, 8080; 0 means any free port",
             },

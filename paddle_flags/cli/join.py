@@ -22,7 +22,7 @@ _NOT_FOUND = 127  # exit statuses, as shells have them
 _NOT_EXECUTABLE = 126
 
 
-def join(url: str, options: argparse.Namespace) -> Report:
+def run_as_member(url: str, options: argparse.Namespace) -> Report:
     """Run a program as a member of a fleet, and end as it ends."""
     command = options.arguments
     member = _make_member_options(options)

@@ -45,7 +45,7 @@ class Line:
             if not is_value and is_flag(token):
                 yield at, token
 
-    def check(self) -> None:
+    def check_flag_values(self) -> None:
         """Raise FlagArgumentError if an option stands where the value of a flag should be."""
         for at, token in self.flags():
             if at + 1 in self.cuts and awaits_value(token):
@@ -98,7 +98,7 @@ def split_line(
         if token in _HELP and any(True for _ in line.flags()):
             option = None  # it asks for the help of the flags
         if token == "--" or (has_program and token == "-m" and option is None):
-            _split_end(line, tokens[at:], has_program=has_program)
+            _sort_remaining_tokens(line, tokens[at:], has_program=has_program)
             break
         if option is None:
             if has_program and not awaiting and not is_flag(token):
@@ -125,7 +125,7 @@ def split_line(
     return line
 
 
-def _split_end(line: Line, tokens: Sequence[str], *, has_program: bool) -> None:
+def _sort_remaining_tokens(line: Line, tokens: Sequence[str], *, has_program: bool) -> None:
     """Sort what begins with -- or -m."""
     if not has_program:
         line.rest += tokens

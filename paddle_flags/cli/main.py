@@ -13,7 +13,7 @@ from paddle_flags._native import lib
 from paddle_flags.cli import completion, config, gateway, new, verbs
 from paddle_flags.cli.line import split_line
 from paddle_flags.cli.options import PROGRAM, import_module, load_plugin_argument
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 from paddle_flags.cli.parse import print_warnings
 from paddle_flags.cli.parser import Parser, ShowVersion
 from paddle_flags.cli.plugin_commands import COMMANDS
@@ -158,7 +158,7 @@ def _run_plugin_command(parser: Parser, tokens: Sequence[str]) -> int:
     try:
         action = _prepare_plugin_command(tokens[0], parser, tokens[1:])
     except errors.HelpRequested as help_:
-        print_text(str(help_))
+        print_or_exit(str(help_))
         return 0
     except errors.FlagError as error:
         print_warnings(PROGRAM, error)

@@ -11,7 +11,7 @@ from paddle_flags._core.names import find_nearest
 from paddle_flags._new.names import check_free, check_name
 from paddle_flags._new.project import LANGUAGES, render, write_project
 from paddle_flags.cli.options import PROGRAM
-from paddle_flags.cli.output import print_text
+from paddle_flags.cli.output import print_or_exit
 
 if TYPE_CHECKING:
     from paddle_flags._completion.answer import Answer
@@ -89,6 +89,6 @@ def _write_project(parser: Parser, options: argparse.Namespace) -> None:
     except OSError as error:  # a message of ours, or the system's
         why = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         parser.error(why)
-    print_text(f"{directory}: {', '.join(sorted(texts))}")
-    print_text(f"Next: cd {shlex.quote(directory)} && {LANGUAGES[options.lang].build}")
-    print_text("README.md in it has all commands.")
+    print_or_exit(f"{directory}: {', '.join(sorted(texts))}")
+    print_or_exit(f"Next: cd {shlex.quote(directory)} && {LANGUAGES[options.lang].build}")
+    print_or_exit("README.md in it has all commands.")

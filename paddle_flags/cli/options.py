@@ -70,7 +70,7 @@ def set_flags(
     stop_at_argument: bool = False,
 ) -> list[str]:
     """Set the flags of the plugins; return the other tokens."""
-    line.check()
+    line.check_flag_values()
     if not allow_pending:
         line.check_spelling(parser)
     for option, given in (

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 
-def print_text(text: str, end: str = "\n") -> bool:
+def print_or_exit(text: str, end: str = "\n") -> bool:
     """Print to stdout; characters that it cannot encode are escaped.
 
     A reader of a pipe may stop early, which returns False. Any other failure ends the program with

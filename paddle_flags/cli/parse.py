@@ -20,7 +20,7 @@ from paddle_flags._core.status import (
 from paddle_flags._input.argv import HelpWanted, before_reading, read_argv
 from paddle_flags._input.ineffective import ineffective_flag_warnings
 from paddle_flags._input.options import ParseOptions
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -185,7 +185,7 @@ def parse(
     if "_PD_FLAGS_COMPLETE" in os.environ:  # a shell asks what could be typed
         from paddle_flags._completion.flags import answer_shell
 
-        prepare_completion(options)
+        define_flags_for_completion(options)
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
     if check_bool("check_modules", check_modules):
         check_refused_modules()
@@ -216,7 +216,7 @@ def load_named_plugins(tokens: list[str], options: ParseOptions) -> None:
         load_plugins(tokens, options)
 
 
-def prepare_completion(options: ParseOptions) -> None:
+def define_flags_for_completion(options: ParseOptions) -> None:
     """Define the flags that `parse` would define before it reads the line of a shell."""
     from paddle_flags._completion.request import read_request
 
@@ -229,7 +229,7 @@ def prepare_completion(options: ParseOptions) -> None:
 
 def tokens_of(argv: Sequence[str] | None) -> list[str]:
     """Return the tokens of a command line, by default of the program's own."""
-    return _clean_sys_argv() if argv is None else _check_argv(argv)
+    return _get_clean_sys_argv() if argv is None else _check_argv(argv)
 
 
 def read_or_end(
@@ -301,7 +301,7 @@ def print_warnings(program: str, refusal: errors.FlagError | None = None) -> Non
             print_error(f"{program}: warning: {message}")
 
 
-def _clean_sys_argv() -> list[str]:
+def _get_clean_sys_argv() -> list[str]:
     """Return `sys.argv` without arguments of pytest, or of a notebook's kernel."""
     tokens = list(sys.argv)
     if getattr(sys.modules.get("_paddle_flags_pytestplugin"), "arguments", None) == tokens:
@@ -330,7 +330,7 @@ def _check_argv(argv: Sequence[str]) -> list[str]:
 def _print_refusal(program: str, why: errors.FlagParseError, *, gflags: bool) -> int:
     """Print help or errors; return the exit status."""
     if isinstance(why, errors.HelpRequested):
-        print_text(str(why))
+        print_or_exit(str(why))
         return 1 if gflags and why.kind != "version" else 0
     for error in why.errors:
         print_error(f"{program}: error: {error}")

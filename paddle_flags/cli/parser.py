@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags._core.names import find_nearest
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -82,7 +82,7 @@ class Parser(argparse.ArgumentParser):
 
     def print_help(self, file: Any = None) -> None:
         """Print the help to stdout, or to stderr if that is the file."""
-        (print_error if file is sys.stderr else print_text)(self.format_help(), end="")
+        (print_error if file is sys.stderr else print_or_exit)(self.format_help(), end="")
 
     def error(self, message: str) -> NoReturn:
         """End the program with a message about the command line."""
@@ -140,7 +140,7 @@ class ShowVersion(argparse.Action):
 
     def __call__(self, *_: Any) -> None:
         """Print the version and end the program."""
-        print_text(str(self.const))
+        print_or_exit(str(self.const))
         sys.exit(0)
 
 
@@ -160,24 +160,24 @@ def repeated_option(metavar: str, text: str, **settings: Any) -> dict[str, Any]:
     return value_option(metavar, f"{text}; may be repeated", **more)
 
 
-def whole_number(
+def whole_number_converter(
     expected: str = "a whole number", least: int = 0, most: int = 10**18 - 1
 ) -> Callable[[str], int]:
     """Return the type of an argument that is a whole number; the most that fits is int64's."""
 
-    def check(text: str) -> int:
+    def parse_whole_number(text: str) -> int:
         is_short = text.isascii() and text.isdigit() and len(text) <= 18
         if is_short and least <= int(text) <= most:
             return int(text)
         raise argparse.ArgumentTypeError(f"'{text}': expected {expected}")
 
-    return check
+    return parse_whole_number
 
 
-def one_of(choices: Collection[str]) -> Callable[[str], str]:
+def choice_converter(choices: Collection[str]) -> Callable[[str], str]:
     """Return the type of an argument; an error names the nearest of the choices."""
 
-    def check(text: str) -> str:
+    def parse_choice(text: str) -> str:
         if text in choices:
             return text
         near = find_nearest(text, choices)
@@ -185,4 +185,4 @@ def one_of(choices: Collection[str]) -> Callable[[str], str]:
         message = f"'{text}': expected one of {', '.join(choices)}{suggestion}"
         raise argparse.ArgumentTypeError(message)
 
-    return check
+    return parse_choice

@@ -27,8 +27,8 @@ from paddle_flags.cli.options import (
     set_flags,
     value_suggestion,
 )
-from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import one_of, repeated_option, switch_option, value_option
+from paddle_flags.cli.output import print_error, print_or_exit
+from paddle_flags.cli.parser import choice_converter, repeated_option, switch_option, value_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -99,7 +99,7 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
     text = listing(options.format, program=PROGRAM, all=options.all, left_out=left_out)
 
     def act() -> None:
-        print_text(text)
+        print_or_exit(text)
         for name, why in left_out.items():
             print_error(f"{PROGRAM}: left out: {escape_controls(name)} {why}")
 
@@ -131,7 +131,7 @@ def _prepare_explain(parser: Parser, options: argparse.Namespace, line: Line) ->
             raise
         message = f"expected the name of a flag; the argument {SECRET}"
         raise errors.FlagArgumentError(message) from None
-    return lambda: print_text(text)
+    return lambda: print_or_exit(text)
 
 
 def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
@@ -149,7 +149,7 @@ def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> A
         text = json.dumps(ops_as_json(found), indent=2)
     else:
         text = op_details(found[0]) if rest else ops_table(found)
-    return lambda: print_text(text)
+    return lambda: print_or_exit(text)
 
 
 def _prepare_stubs(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
@@ -166,7 +166,7 @@ def _prepare_stubs(parser: Parser, options: argparse.Namespace, line: Line) -> A
     words = [word for plugin in options.plugin for word in ("-p", plugin)]
     words += [word for module in options.module for word in ("-m", module)]
     text = stub_text(", ".join(names), shlex.join([*PROGRAM.split(), "stubs", *words]))
-    return lambda: print_text(text.removesuffix("\n"))
+    return lambda: print_or_exit(text.removesuffix("\n"))
 
 
 def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
@@ -190,7 +190,7 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
     report = examine(files, refused, refused_files, options.env_prefix)
 
     def act() -> None:
-        print_text(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
+        print_or_exit(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
         if report["problems"]:
             sys.exit(1)
 
@@ -226,7 +226,7 @@ COMMANDS = {
             "--format": value_option(
                 "FORMAT",
                 f"write {', '.join(LISTINGS)}; the default is %(default)s",
-                type=one_of(LISTINGS),
+                type=choice_converter(LISTINGS),
                 default="table",
             ),
             "--long": {

@@ -18,7 +18,7 @@ from paddle_flags.cli.options import (
     set_flags,
     value_suggestion,
 )
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +37,7 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     if program:
         _check_program(program, line)
 
-    def act() -> None:
+    def run_and_report() -> None:
         try:
             _run(program)
         except BaseException as error:
@@ -47,7 +47,7 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
         if not _print_reports(options, program):
             sys.exit(2)
 
-    return act
+    return run_and_report
 
 
 def _run(program: list[str]) -> None:
@@ -67,11 +67,11 @@ def _print_reports(
 ) -> bool:
     """Print what the options ask for; return False if a flag is not defined."""
     if options.show or not (program or options.explain):
-        print_text(flags_table())
+        print_or_exit(flags_table())
     known = True
     for name in options.explain:
         try:
-            print_text(explain(name))
+            print_or_exit(explain(name))
         except errors.FlagError as error:
             if not has_failed:
                 print_error(f"{PROGRAM}: error: --explain: {error}")
@@ -89,14 +89,14 @@ def _check_program(program: list[str], line: Line) -> None:
     elif program[0]:
         why = _why_no_script(program[0])
         if why and not os.path.exists(program[0]):
-            why = _missing_script(why, line.rest + line.program)
+            why = _describe_missing_script(why, line.rest + line.program)
     else:
         why = "expected the path of a Python script, not an empty argument"
     if why:
         raise errors.FlagArgumentError(why)
 
 
-def _missing_script(why: str, tokens: list[str]) -> str:
+def _describe_missing_script(why: str, tokens: list[str]) -> str:
     """Return why a script that isn't there can't be run, and what may be meant."""
     if may_be_secret(tokens, stop_at_argument=True):
         return f"no such file; its path {SECRET}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags._report.facts import escape_controls
 from paddle_flags._report.table import format_table
 from paddle_flags.cli.options import PROGRAM
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +57,7 @@ def print_report(report: Report, *, as_json: bool) -> int:
     if not as_json:
         show(*report.parts)
     elif report.document is not None:
-        print_text(json.dumps(report.document, indent=2))
+        print_or_exit(json.dumps(report.document, indent=2))
     show_on_stderr(*report.remarks)
     show_problems(*report.problems)
     return report.status
@@ -65,7 +65,7 @@ def print_report(report: Report, *, as_json: bool) -> int:
 
 def show(*parts: Part) -> bool:
     """Print lines and tables; return False if nobody reads any more."""
-    return not parts or print_text(_render_parts(parts))
+    return not parts or print_or_exit(_render_parts(parts))
 
 
 def show_on_stderr(*lines: str) -> None:

@@ -53,11 +53,13 @@ def _complete_argument(options: argparse.Namespace, token: str) -> Answer:
     if kind == "TARGET" and (options.arguments or "://" in (options.target or "")):
         kind = "PATTERN"
     if not has_target or kind == "TARGET":
-        return offer_files(token) if "/" in token else offer_matches(_process_candidates(), token)
+        return (
+            offer_files(token) if "/" in token else offer_matches(_list_process_candidates(), token)
+        )
     if kind == "NAME=VALUE":
-        return _complete_pair(_read_flags(options), token)
+        return _complete_assignment(_read_flags(options), token)
     return (
-        offer_matches(_name_candidates(_read_flags(options)), token)
+        offer_matches(_list_name_candidates(_read_flags(options)), token)
         if kind in ("NAME", "PATTERN")
         else NOTHING
     )
@@ -81,21 +83,21 @@ def _parse_so_far(parser: Parser, tokens: list[str]) -> argparse.Namespace:
     return options
 
 
-def _complete_value(option: str, kept: str, typed: str, options: argparse.Namespace) -> Answer:
+def _complete_value(option: str, prefix: str, typed: str, options: argparse.Namespace) -> Answer:
     """Complete the value of an option."""
     if option in ("--token-file", "--file"):
-        return offer_files(typed, kept)
+        return offer_files(typed, prefix)
     if option == "--attach":
-        return offer_candidates(kept, typed, _process_candidates())
+        return offer_candidates(prefix, typed, _list_process_candidates())
     if option in _WITH_NAMES:
-        names = _name_candidates(_read_flags(options), "=" * (option == "--expect"))
-        return offer_candidates(kept, typed, names)
+        names = _list_name_candidates(_read_flags(options), "=" * (option == "--expect"))
+        return offer_candidates(prefix, typed, names)
     if option in _CHOICES:
-        return offer_candidates(kept, typed, _member_candidates(options, _CHOICES[option]))
+        return offer_candidates(prefix, typed, _list_member_candidates(options, _CHOICES[option]))
     return NOTHING
 
 
-def _process_candidates() -> list[Candidate]:
+def _list_process_candidates() -> list[Candidate]:
     """Return the PIDs of the processes that serve, each with its program, and the programs."""
     from paddle_flags.live._find import find_processes
 
@@ -117,7 +119,7 @@ def _read_flags(options: argparse.Namespace) -> Flags:
     return []
 
 
-def _member_candidates(options: argparse.Namespace, key: str) -> list[Candidate]:
+def _list_member_candidates(options: argparse.Namespace, key: str) -> list[Candidate]:
     """Return the roles, hosts or names of the members of a fleet."""
     from paddle_flags.fleet._fleet import Fleet
 
@@ -127,18 +129,18 @@ def _member_candidates(options: argparse.Namespace, key: str) -> list[Candidate]
     return []
 
 
-def _name_candidates(flags: Flags, end: str = "") -> list[Candidate]:
+def _list_name_candidates(flags: Flags, end: str = "") -> list[Candidate]:
     return [
         Candidate(each["name"] + end, short_description(each.get("help", ""))) for each in flags
     ]
 
 
-def _complete_pair(flags: Flags, token: str) -> Answer:
+def _complete_assignment(flags: Flags, token: str) -> Answer:
     """Complete NAME=VALUE."""
     name, equals, typed = token.partition("=")
     if not equals:
         return offer_matches(
-            _name_candidates([each for each in flags if each["settable"]], "="), token
+            _list_name_candidates([each for each in flags if each["settable"]], "="), token
         )
     flag = next((each for each in flags if each["name"] == normalize_name(name)), None)
     if flag is None:

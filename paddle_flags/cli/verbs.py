@@ -12,7 +12,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._report.facts import escape_controls
-from paddle_flags.cli.parser import repeated_option, switch_option, value_option, whole_number
+from paddle_flags.cli.parser import (
+    repeated_option,
+    switch_option,
+    value_option,
+    whole_number_converter,
+)
 from paddle_flags.cli.resolve import resolve_target
 from paddle_flags.cli.safe_output import Report, print_report, show_problems
 from paddle_flags.cli.target import EXPECTED, refusal_text
@@ -143,7 +148,7 @@ the exit status of the program
 # ---- Types of arguments ----
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     """Return a positive number of seconds, up to what anybody waits."""
     with suppress(ValueError):
         found = float(text)
@@ -153,7 +158,7 @@ def _seconds(text: str) -> float:
     raise argparse.ArgumentTypeError(message)
 
 
-_AT_LEAST_ONE = whole_number("a whole number, 1 or more", least=1)
+_AT_LEAST_ONE = whole_number_converter("a whole number, 1 or more", least=1)
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "--changed": switch_option("only flags that don't have their default"),
@@ -181,7 +186,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--wait": value_option(
         "SECONDS",
         "in a fleet: how long to wait for the members' answers, which are printed",
-        type=_seconds,
+        type=_parse_seconds,
     ),
     "--force": switch_option(
         "in a fleet: don't ask the members first whether they accept the change"
@@ -189,10 +194,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--at-step": value_option(
         "N",
         "in a fleet: let all members apply it when they begin step N, or none if one can't",
-        type=whole_number(),
+        type=whole_number_converter(),
     ),
     "--rank": value_option(
-        "N", "the number of the member among those with its role", type=whole_number()
+        "N", "the number of the member among those with its role", type=whole_number_converter()
     ),
     "--name": value_option("NAME", "the name of the member; by default, made of role and rank"),
     "--check": value_option(
@@ -201,13 +206,13 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--check-timeout": value_option(
         "SECONDS",
         "how long --check waits; the default is 60",
-        type=_seconds,
+        type=_parse_seconds,
         default=60.0,
     ),
     "--ttl": value_option(
         "SECONDS",
         "how long a member that has died counts as alive, up to twice that; the default is 10",
-        type=_seconds,
+        type=_parse_seconds,
         default=10.0,
     ),
     "--on-lost": {
@@ -219,7 +224,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--tick-timeout": value_option(
         "SECONDS",
         "how long a step waits for the decision on a change; the default is 60",
-        type=_seconds,
+        type=_parse_seconds,
         default=60.0,
     ),
     "--no-preload": switch_option(
@@ -233,7 +238,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--idle": value_option(
         "SECONDS",
         "end when no page has been open for this long; the default is an hour",
-        type=_seconds,
+        type=_parse_seconds,
         default=3600.0,
     ),
     "--once": switch_option("copy once, and print what has changed"),
@@ -241,7 +246,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "--timeout": value_option(
         "SECONDS",
         "how long to wait for an answer; the default is 10",
-        type=_seconds,
+        type=_parse_seconds,
         default=10.0,
     ),
     "--token-file": value_option(
@@ -388,7 +393,7 @@ def _store_named_arguments(options: argparse.Namespace) -> None:
         options.unset = options.unset if is_set else options.arguments
         options.file = options.file if is_set else None
     if options.verb in ("undo", "reset"):
-        number = whole_number("the number of a change, as 'log' lists them")
+        number = whole_number_converter("the number of a change, as 'log' lists them")
         try:
             options.number = next(map(number, options.arguments), None)
         except argparse.ArgumentTypeError as error:

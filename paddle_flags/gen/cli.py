@@ -7,8 +7,14 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.output import print_error, print_text
-from paddle_flags.cli.parser import Parser, one_of, switch_option, value_option, whole_number
+from paddle_flags.cli.output import print_error, print_or_exit
+from paddle_flags.cli.parser import (
+    Parser,
+    choice_converter,
+    switch_option,
+    value_option,
+    whole_number_converter,
+)
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import suggest_name
 from paddle_flags.gen import cli_diff, cli_import, load_files
@@ -31,7 +37,7 @@ _OPTIONS = {
     "--lang": value_option(
         "LANG,...",
         f"what to generate: {', '.join(LANGUAGES)}; all by default",
-        type=lambda text: [one_of(LANGUAGES)(each) for each in text.split(",")],
+        type=lambda text: [choice_converter(LANGUAGES)(each) for each in text.split(",")],
         default=list(LANGUAGES),
     ),
     "--compat": value_option("FILE", "flags_compat.yaml; by default the one beside flags.yaml"),
@@ -40,7 +46,7 @@ _OPTIONS = {
     "--split": value_option(
         "N",
         "about how many flags go into one C source; %(default)s by default",
-        type=whole_number("a number above 0", least=1),
+        type=whole_number_converter("a number above 0", least=1),
         default=SPLIT,
     ),
 }
@@ -53,12 +59,12 @@ _OTHER_USES = {
         f"print the result of a stage and exit: {', '.join(STAGES)}; normal by default",
         nargs="?",
         const="normal",
-        type=one_of(STAGES),
+        type=choice_converter(STAGES),
     ),
     "--schema": value_option(
         "NAME",
         f"print a JSON Schema for editors and exit: {', '.join(FILES)}",
-        type=one_of(FILES),
+        type=choice_converter(FILES),
     ),
 }
 
@@ -66,7 +72,7 @@ _OTHER_USES = {
 def main(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
     if options.schema:
-        print_text(import_fields_module().schema_text(options.schema), end="")
+        print_or_exit(import_fields_module().schema_text(options.schema), end="")
         return 0
     if options.file is None:
         parser.error("expected the path of flags.yaml")
@@ -88,18 +94,18 @@ def _run(options: argparse.Namespace) -> int:
     paths |= {"flags_compat": options.compat} if options.compat else {}
     paths |= {"flags_version": options.versions} if options.versions else {}
     if options.dump in ("read", "normal"):
-        print_text(_DUMPS[options.dump](paths), end="")
+        print_or_exit(_DUMPS[options.dump](paths), end="")
         return 0
     files = render(load_files(paths), options.lang, templates=options.templates, size=options.split)
     if options.dump:
-        print_text("".join(f"==> {name} <==\n{text}" for name, text in files.items()), end="")
+        print_or_exit("".join(f"==> {name} <==\n{text}" for name, text in files.items()), end="")
     elif options.list:
-        print_text("\n".join(_output_path(options.output, name) for name in files))
+        print_or_exit("\n".join(_output_path(options.output, name) for name in files))
     elif options.check:
         return _check_outputs(files, options.output)
     else:
         for name in write(files, options.output):
-            print_text(_output_path(options.output, name))
+            print_or_exit(_output_path(options.output, name))
     return 0
 
 

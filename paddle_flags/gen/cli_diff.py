@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 from paddle_flags.cli.parser import Parser, switch_option
 from paddle_flags.errors import FlagError
 from paddle_flags.gen import load
@@ -56,7 +56,7 @@ def run(program: str, words: Sequence[str]) -> int:
     found = compare(old, new)
     write = to_json if options.json else to_markdown if options.markdown else to_lines
     try:
-        print_text(write(old, new, found), end="")
+        print_or_exit(write(old, new, found), end="")
     except SystemExit:  # a failed write mustn't look like the result of a comparison
         return FAILED
     if not found:

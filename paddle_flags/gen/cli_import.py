@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.output import print_error, print_text
+from paddle_flags.cli.output import print_error, print_or_exit
 from paddle_flags.cli.parser import Parser, switch_option, value_option
 from paddle_flags.errors import FlagError
 from paddle_flags.gen.importers import render_without_refused
@@ -122,7 +122,7 @@ def run(program: str, words: Sequence[str]) -> int:
             print_error(str(each))
         return FAILED
     for path in written:
-        print_text(path)
+        print_or_exit(path)
     for note in found.notes:
         print_error(f"note: {note}")
     losses = _losses(found)

@@ -11,7 +11,7 @@ from flag_page import change, names, open_flag, row
 from support import run
 
 from paddle_flags._core.values import format_argument
-from paddle_flags._report.facts import plain_text
+from paddle_flags._report.facts import format_native_value
 
 pytestmark = pytest.mark.release
 
@@ -62,7 +62,7 @@ def test_quantities_are_written_as_the_command_writes_them(page):
     cases = [("int64", unit, each) for each in WHOLE for unit in ("bytes", "seconds", None)]
     cases += [("double", unit, each) for each in REAL for unit in ("bytes", "seconds", None)]
     found = page.evaluate(SHOWN, [(kind, unit, format_argument(v)) for kind, unit, v in cases])
-    assert found == [plain_text(value, unit) for _, unit, value in cases]
+    assert found == [format_native_value(value, unit) for _, unit, value in cases]
 
 
 def test_the_facts_of_a_flag_are_those_of_explain(page, trainer, expect):
