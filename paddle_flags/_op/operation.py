@@ -20,7 +20,7 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._fast import call_holding_environment, has_ended
 from paddle_flags._native import ffi, lib
-from paddle_flags._op import accept, codes
+from paddle_flags._op import codes, converters
 from paddle_flags._op.codes import Signature
 from paddle_flags._op.python_impls import (
     by_number,
@@ -31,7 +31,7 @@ from paddle_flags._op.python_impls import (
     unregister_all,
     unregister_impl,
 )
-from paddle_flags._op.tensors import Array, check_arrays, is_array
+from paddle_flags._op.tensors import Array, check_arrays, is_tensor_parameter
 from paddle_flags.errors import FlagArgumentError, FlagTypeError, UndefinedFlagError
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
@@ -88,28 +88,28 @@ class _Signature:
         self.scoped = bool(info.scoped)
         self.flag = info.flag
         self._slot = ffi.new("pd_scoped_slot *")
-        self._returns = accept.make_result_converter(self.codes[0])
+        self._returns = converters.make_result_converter(self.codes[0])
         self._is_of_c = codes.OBJECT not in self.codes
         parameters = Signature(self.text, self.codes).parameters
         self._classes = self._said or ((),) * len(parameters)
-        self._arrays = [is_array(code, text) for code, text in parameters]
+        self._arrays = [is_tensor_parameter(code, text) for code, text in parameters]
         self._constant = [code > codes.CONST_POINTER for code, _ in parameters]
-        self._accept = [self._make_accept(i, code) for i, (code, _) in enumerate(parameters)]
+        self._converters = [self._make_converter(i, code) for i, (code, _) in enumerate(parameters)]
         self._types = [code for code, _ in parameters]
-        self._decided = [accept.is_decided_by_class(each) for each in self._classes]
+        self._decided = [converters.is_decided_by_class(each) for each in self._classes]
         if self._is_of_c:
             self._register_import(info)
             names = [_name_in_c(each) for each in (self.codes[0], *self._types)]
             function = f"{names[0]}(*)({', '.join(names[1:]) or 'void'})"
             self._function_type = ffi.typeof(function)
 
-    def _make_accept(self, index: int, code: int) -> Any:
+    def _make_converter(self, index: int, code: int) -> Any:
         if self._arrays[index]:
             constant = self._constant[index]
             return lambda value: Array(value, constant=constant)
         if code == codes.OBJECT:
-            return accept.make_object_accept(self._classes[index])
-        return accept.make_accept(code)
+            return converters.make_object_converter(self._classes[index])
+        return converters.make_argument_converter(code)
 
     def is_current(self) -> bool:
         """Return whether the parameters have the same classes as when this was made."""
@@ -136,26 +136,26 @@ class _Signature:
 
     def convert(self, arguments: tuple[Any, ...]) -> list[Any]:
         """Return what the parameters get; raises Unfit."""
-        if len(arguments) != len(self._accept):
-            count = len(self._accept)
+        if len(arguments) != len(self._converters):
+            count = len(self._converters)
             message = f"takes {count} argument{'s' if count != 1 else ''}, not {len(arguments)}"
-            raise accept.WrongType(message)
+            raise converters.WrongType(message)
         converted = []
         for index, value in enumerate(arguments):
             try:
-                converted.append(self._accept[index](value))
-            except accept.Unfit as why:
+                converted.append(self._converters[index](value))
+            except converters.Unfit as why:
                 message = f"argument {index} {why}"
                 raise type(why)(message) from None
         if any(self._arrays):
             check_arrays(self.handle, [each for each in converted if isinstance(each, Array)])
         return converted
 
-    def choose(self) -> Any:
+    def find_chosen_impl(self) -> Any:
         """Return a pd_impl_info of what runs for this thread."""
         return get_info("pd_impl_info", lib.pd_op_choose, self.handle)
 
-    def function(self) -> Any:
+    def find_native_function(self) -> Any:
         """Return the native function that runs for this thread, or NULL."""
         slot = self._slot
         found = slot.find(slot) if slot.find else slot.function
@@ -179,7 +179,7 @@ class _Signature:
 
     def with_range_checks(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a Python function that also checks the ranges of its integers."""
-        ranges = [accept.range_of(code) for code in self._types]
+        ranges = [converters.range_of_type(code) for code in self._types]
         if not any(ranges):
             return function
         checks = [(index, *each) for index, each in enumerate(ranges) if each]
@@ -187,7 +187,7 @@ class _Signature:
         def call(*arguments: Any) -> Any:
             for index, low, high in checks:
                 if not low <= arguments[index] <= high:
-                    raise accept.OutOfRange
+                    raise converters.OutOfRange
             return function(*arguments)
 
         return call
@@ -282,21 +282,21 @@ class Op:
         except OverflowError:
             if not is_native:
                 raise
-        except accept.OutOfRange:
+        except converters.OutOfRange:
             pass
         return self._call(arguments)
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         """Pick the signature, call, and remember what needs no checks."""
-        misses: list[accept.Unfit] = []
+        misses: list[converters.Unfit] = []
         signatures = self._signatures
         for each in signatures:
             try:
                 converted = each.convert(arguments)
-            except accept.Unfit as why:
+            except converters.Unfit as why:
                 misses.append(why)
                 continue
-            by_type = all(isinstance(miss, accept.WrongType) for miss in misses)
+            by_type = all(isinstance(miss, converters.WrongType) for miss in misses)
             return self._call_signature(each, arguments, converted, by_type=by_type)
         if not misses:
             self._raise_not_defined()
@@ -318,10 +318,10 @@ class Op:
         """Call; `by_type` says that arguments of the same classes have no other signature."""
         plans = self._plans
         with lock:
-            info = signature.choose()
+            info = signature.find_chosen_impl()
             python_impl = by_number.get(info.number)
         raise_deferred()
-        function = python_impl.function if python_impl else signature.function()
+        function = python_impl.function if python_impl else signature.find_native_function()
         if not function:  # its module is leaving
             if _revision[0] != self._seen:
                 return self(*arguments)

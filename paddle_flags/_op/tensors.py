@@ -7,8 +7,8 @@ from typing import Any
 
 from paddle_flags._core.status import new_error, to_text
 from paddle_flags._native import ffi, lib
-from paddle_flags._op.accept import Unfit, class_with_article
 from paddle_flags._op.codes import POINTER, STRUCT
+from paddle_flags._op.converters import Unfit, class_with_article
 
 TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _VERSIONED = 32  # offset of the DLTensor in a DLManagedTensorVersioned, whose f
 _FLAGS, _READ_ONLY, _COPIED = 24, 1, 2
 
 
-def is_array(code: int, text: str) -> bool:
+def is_tensor_parameter(code: int, text: str) -> bool:
     """Return whether a parameter is a DLTensor *."""
     return code % POINTER == STRUCT and re.search(r"\bDLTensor\b", text) is not None
 

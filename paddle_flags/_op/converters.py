@@ -15,7 +15,7 @@ TYPE_CHECKING = False  # as in typing, whose import takes its time
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Accept = Callable[[Any], Any]
+    Converter = Callable[[Any], Any]
     """Returns what C gets for a value; raises Unfit."""
 
 
@@ -49,13 +49,13 @@ def _unfit_value(value: object, what: str) -> Unfit:
 # ---- Numbers ----
 
 
-def _accept_bool(value: Any) -> bool:
+def _convert_bool(value: Any) -> bool:
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return bool(value)
     raise _wrong_type(value, "a bool")
 
 
-def range_of(code: int) -> tuple[Any, Any] | None:
+def range_of_type(code: int) -> tuple[Any, Any] | None:
     """Return the least and the greatest value of a type; None for others than numbers."""
     if code == codes.DOUBLE:
         return -sys.float_info.max, sys.float_info.max
@@ -66,10 +66,10 @@ def range_of(code: int) -> tuple[Any, Any] | None:
     return low, low + (1 << bits) - 1
 
 
-def _make_integer_accept(code: int) -> Accept:
-    low, high = range_of(code) or (0, 0)
+def _make_integer_converter(code: int) -> Converter:
+    low, high = range_of_type(code) or (0, 0)
 
-    def accept(value: Any) -> int:
+    def convert(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise _wrong_type(value, "an integer")
         number = int(value)
@@ -78,14 +78,14 @@ def _make_integer_accept(code: int) -> Accept:
             raise OutOfRange(message)
         return number
 
-    return accept
+    return convert
 
 
 _LARGEST_FLOAT = 3.4028235677973366e38  # what rounds to infinity as a float in C, and above
 
 
-def _make_real_accept(code: int) -> Accept:
-    def accept(value: Any) -> float:
+def _make_real_converter(code: int) -> Converter:
+    def convert(value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise _wrong_type(value, "a real number")
         try:
@@ -97,10 +97,10 @@ def _make_real_accept(code: int) -> Accept:
                 return number
         raise OutOfRange(f"is out of range, expected a {codes.C_NAMES[code]}")
 
-    return accept
+    return convert
 
 
-def _accept_character(value: Any) -> bytes:
+def _convert_character(value: Any) -> bytes:
     if isinstance(value, bytes) and len(value) == 1:
         return value
     raise _unfit_value(value, "bytes of length 1")
@@ -127,15 +127,15 @@ def _check_items(view: memoryview, item: int) -> None:
         raise Unfit(f"has items of format {view.format!r}, expected {name}")
 
 
-def _make_buffer_accept(code: int) -> Accept:
+def _make_buffer_converter(code: int) -> Converter:
     constant = code > CONST_POINTER
     item = code - (CONST_POINTER if constant else POINTER)
     name = codes.C_NAMES[item]
     array = "char[]" if item == codes.VOID else f"{name}[]"
 
-    def accept(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if isinstance(value, ffi.CData):
-            return _accept_pointer(value)
+            return _convert_pointer(value)
         try:
             view = memoryview(value)
         except TypeError:
@@ -150,26 +150,26 @@ def _make_buffer_accept(code: int) -> Accept:
             raise Unfit("is read-only, expected a writable buffer")
         return ffi.from_buffer(array, value, require_writable=not constant)
 
-    return accept
+    return convert
 
 
-_take_bytes = _make_buffer_accept(codes.TEXT)
+_convert_bytes = _make_buffer_converter(codes.TEXT)
 
 
-def _accept_text(value: Any) -> Any:
+def _convert_text(value: Any) -> Any:
     if isinstance(value, str):
         try:
             value = value.encode()
         except UnicodeEncodeError:
             raise Unfit("contains a lone surrogate, expected valid text") from None
     if not isinstance(value, bytes):
-        return _take_bytes(value)
+        return _convert_bytes(value)
     if b"\0" in value:
         raise Unfit("contains a NUL character, expected text without it")
     return ffi.new("char[]", value)
 
 
-def _accept_pointer(value: Any) -> Any:
+def _convert_pointer(value: Any) -> Any:
     if isinstance(value, ffi.CData):
         kind = ffi.typeof(value).kind
         if kind in ("pointer", "array"):
@@ -177,18 +177,18 @@ def _accept_pointer(value: Any) -> Any:
     raise _unfit_value(value, "a pointer of cffi")
 
 
-def make_accept(code: int) -> Accept:
+def make_argument_converter(code: int) -> Converter:
     """Return what checks and converts an argument for a parameter of this code."""
     if codes.INT8 <= code <= codes.UINT64:
-        return _make_integer_accept(code)
+        return _make_integer_converter(code)
     if code in (codes.FLOAT, codes.DOUBLE):
-        return _make_real_accept(code)
+        return _make_real_converter(code)
     if code % POINTER == codes.STRUCT:
-        return _accept_pointer
-    return _OTHERS.get(code) or _make_buffer_accept(code)
+        return _convert_pointer
+    return _OTHERS.get(code) or _make_buffer_converter(code)
 
 
-_OTHERS = {codes.BOOL: _accept_bool, codes.CHAR: _accept_character, codes.TEXT: _accept_text}
+_OTHERS = {codes.BOOL: _convert_bool, codes.CHAR: _convert_character, codes.TEXT: _convert_text}
 
 
 def is_decided_by_class(classes: tuple[type, ...]) -> bool:
@@ -196,17 +196,17 @@ def is_decided_by_class(classes: tuple[type, ...]) -> bool:
     return all(type(each).__instancecheck__ is type.__instancecheck__ for each in classes)
 
 
-def make_object_accept(classes: tuple[type, ...]) -> Accept:
+def make_object_converter(classes: tuple[type, ...]) -> Converter:
     """Return what checks that an argument is an instance of one of the classes."""
     names = " or ".join(each.__name__ for each in classes)
     wrong = _wrong_type if is_decided_by_class(classes) else _unfit_value
 
-    def accept(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if classes and not isinstance(value, classes):
             raise wrong(value, names)
         return value
 
-    return accept
+    return convert
 
 
 def make_result_converter(code: int) -> Callable[[Any], Any] | None:
