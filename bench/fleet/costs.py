@@ -70,7 +70,7 @@ class Programmed(Program):
         """See Flags."""
         numbers = {**dict.fromkeys(map("flag_{}".format, range(FLAGS)), 1), **self.numbers()}
         numbers["flag_0"] = self.own
-        sources = {name: "fleet" if name in self.values else "default" for name in numbers}
+        sources = {name: "fleet" if name in self.fleet_values else "default" for name in numbers}
         values = {n: Fact(str(v), sources[n], "", "0") for n, v in numbers.items()}
         return Facts(values, [], [], {}, digest(dict.fromkeys(numbers, "0")))
 

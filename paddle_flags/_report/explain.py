@@ -53,7 +53,7 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
 def _given_by_fleet(flag: Flag[Any]) -> str:
     """Return by whom and why the fleet gives a value, if this process is in one."""
     joined: Any = sys.modules.get("paddle_flags.fleet._join")
-    given = joined and joined.entry_of(flag.name, *flag.aliases, *flag.old_names)
+    given = joined and joined.find_fleet_entry(flag.name, *flag.aliases, *flag.old_names)
     if not given:
         return ""
     return f"revision {given.revision} by {given.by}" + (given.reason and f": {given.reason}")

@@ -50,7 +50,7 @@ class ProgramFlags:
     """The flags of a program, which serves them. It implements `Flags`; any thread may use it."""
 
     def __init__(self, url: str, folder: str, tick_timeout: float) -> None:
-        self.values: Values = {}
+        self.fleet_values: Values = {}
         self.is_ticking = False  # the program says itself whether it runs
         self.pid = self.child = os.getpid()
         self.socket = os.path.join(folder, "live.sock")
@@ -165,7 +165,7 @@ class ProgramFlags:
         for flag in {id(each): each for each in self._listed.values()}.values():
             marks, name = flag.get("marks", ()), flag["name"]
             sensitive = "sensitive" in marks
-            found.add(name, _other_names(flag), sensitive=sensitive, unsafe="unsafe" in marks)
+            found.add_names(name, _other_names(flag), sensitive=sensitive, unsafe="unsafe" in marks)
             if "per_process" not in marks and not sensitive:
                 texts = [flag.get(each) for each in Fact._fields]
                 short = (shorten_text(t) if isinstance(t, str) else "" for t in texts)
@@ -182,14 +182,14 @@ class ProgramFlags:
     def replace(self, values: Values, about: Record | None, trail: Sequence[Values]) -> str | None:
         problem = None
         if self._is_served:
-            changed = [each for name, each in values.items() if self.values.get(name) != each]
+            changed = [each for name, each in values.items() if self.fleet_values.get(name) != each]
             latest: Any = max(changed, key=lambda each: each.revision, default=about)
             more = {"by": latest.by, "reason": latest.reason} if latest else {}
             if latest and latest.duration is not None:
                 more["until"] = int((latest.time + latest.duration) * 1000)
             problem = self._send_values(values, more)
         if problem is None:
-            self.values = dict(values)
+            self.fleet_values = dict(values)
             self._write_snapshot(trail)  # also for children that the program starts later
         return problem
 
@@ -281,14 +281,14 @@ class Agent:
         with tempfile.TemporaryDirectory(prefix="paddle_flags-") as folder:
             try:
                 start_thread(lambda: self._join_and_follow(folder, mask), "paddle_flags join")
-                return self._wait_for_end()
+                return self._forward_signals_until_end()
             finally:
                 self._has_ended = True
                 if self._member is not None:
                     self._member.leave()
                 signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
-    def _wait_for_end(self) -> int:
+    def _forward_signals_until_end(self) -> int:
         while True:
             given = signal.sigwaitinfo(_WAITED)
             with self._starting:

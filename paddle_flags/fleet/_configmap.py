@@ -47,10 +47,10 @@ class ConfigMapStore(MemoryStore):
     def _reset_process_state(self) -> None:
         self._lock = threading.Lock()
 
-    def _do(self, method: str, *args: Any) -> Any:
+    def _run_method(self, method: str, *args: Any) -> Any:
         if method in ("last", "read", "wait", "base"):
             self._read_folder()
-            return super()._do(method, *args)
+            return super()._run_method(method, *args)
         message = (
             "a ConfigMap is read-only: change it by kubectl; members and their "
             "answers need a second, writable store, such as etcd:// or dir://, in which "

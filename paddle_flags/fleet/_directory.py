@@ -86,14 +86,14 @@ class DirectoryStore(Store):
         self._lock = threading.Lock()  # guards the ages
         self._ages = Ages(lambda: file_system_time(self._documents))
 
-    def _do(self, method: str, *args: Any) -> Any:
+    def _run_method(self, method: str, *args: Any) -> Any:
         if not self._is_prepared:
             for folder in (self._root, self._log, self._bases, self._documents):
                 if not folder.is_dir():
                     with contextlib.suppress(FileExistsError):
                         folder.mkdir(0o700)
             self._is_prepared = True
-        return super()._do(method, *args)
+        return super()._run_method(method, *args)
 
     def _fault(self, error: OSError, method: str) -> FleetError:
         doing = _WRITES.get(method, "read") if self._is_prepared else "create"

@@ -58,7 +58,7 @@ class Facts(NamedTuple):
     defaults: str = ""  # a digest of all: members that have the same have the same definitions
     is_checked: bool = True  # whether `check` compares them
 
-    def add(self, name: str, others: list[str], *, sensitive: bool, unsafe: bool) -> None:
+    def add_names(self, name: str, others: list[str], *, sensitive: bool, unsafe: bool) -> None:
         self.aliases.update(dict.fromkeys(others, name))
         self.sensitive.extend([name, *others] if sensitive else ())
         self.unsafe.extend([name, *others] if unsafe else ())

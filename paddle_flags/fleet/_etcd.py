@@ -47,9 +47,9 @@ class EtcdStore(Client):
         self._long = "", 0.0  # the lease of documents, and when to renew it
 
     def _last(self) -> int:
-        return self._read_head()[0]
+        return self._read_last_and_revision()[0]
 
-    def _read_head(self) -> tuple[int, int]:
+    def _read_last_and_revision(self) -> tuple[int, int]:
         """Return the number of the last record, and the revision of etcd when it was that."""
         answer = self._ask("kv/range", {"key": self._key("head")})
         return _largest_number(answer), int(answer["header"]["revision"])
@@ -90,7 +90,7 @@ class EtcdStore(Client):
         is_old = number > after
         while number <= after and (left := end - time.monotonic()) > 0:
             if watch is None:
-                number, revision = self._read_head()
+                number, revision = self._read_last_and_revision()
                 create = {"key": self._key("head"), "start_revision": str(revision + 1)}
                 watch = self._request(WATCH, {"create_request": create})[0]
             elif (told := _next_number(watch, min(_WATCH, left))) is not None:

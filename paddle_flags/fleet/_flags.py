@@ -120,7 +120,7 @@ class Flags(Protocol):
         ...
 
     @property
-    def values(self) -> Values:
+    def fleet_values(self) -> Values:
         """What the program has of a fleet, also from before it became a member."""
         ...
 

@@ -201,7 +201,7 @@ def _refuse_while_joining() -> None:
 # ---- The flags of this process ----
 
 
-def entry_of(*names: str) -> Entry | None:
+def find_fleet_entry(*names: str) -> Entry | None:
     """Return the latest value that the fleet has given to a flag, by any of its names."""
     found = [_given[name] for name in names if name in _given]
     return max(found, key=lambda each: each.revision, default=None)
@@ -217,7 +217,7 @@ class LocalFlags:
         self._place = ffi.new("char[]", to_bytes(url))
 
     @property
-    def values(self) -> Values:
+    def fleet_values(self) -> Values:
         return _given
 
     @property
@@ -314,7 +314,7 @@ class LocalFlags:
 def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
     info = flag._info()
     others = [*flag.aliases, *flag.old_names]
-    facts.add(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
+    facts.add_names(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
     if info.per_process or (info.sensitive and key is None):
         return
     text, source, place, default = flag.text, flag.source, None, ""

@@ -77,7 +77,7 @@ class Member:
 
     @property
     def values(self) -> Values:
-        return self._flags.values
+        return self._flags.fleet_values
 
     def wanted_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
@@ -92,21 +92,21 @@ class Member:
         news = self.follower.catch_up() if read else []
         self._update_end_times()
         if read:
-            self._end_what_is_over()
+            self._end_expired_changes()
             self._looked = now
         else:
-            self.end_without_engine()
+            self.end_expired_locally()
         self._handle_news(news)
 
     def follow(self, last: int | None = None) -> bool:
         """Read the log, up to `last`, and act on it; return whether there is something to say."""
         before = (self.log_state.changed, dict(self.answers))
-        self._catch_up_and_handle(last)
-        self._end_what_is_over()
-        self._abort_what_is_overdue()
+        self._read_and_handle_news(last)
+        self._end_expired_changes()
+        self._abort_overdue_change()
         return before != (self.log_state.changed, self.answers)
 
-    def _catch_up_and_handle(self, last: int | None = None) -> None:
+    def _read_and_handle_news(self, last: int | None = None) -> None:
         now = self._clock.now()
         news = self.follower.catch_up(last)
         self._handle_news(news)
@@ -340,7 +340,7 @@ class Member:
         apart = self._clock.random_delay(self.scale_by_peers(PAUSE_OF_ONE))
         return End(max(earliest, min(latest, by_date)) + apart, is_sure)
 
-    def _end_what_is_over(self) -> None:
+    def _end_expired_changes(self) -> None:
         """Write the ends that are due; who can't ends the value here, and tries again."""
         for revision, end in list(self.ends.items()):
             if self._clock.now() < end.at:
@@ -349,7 +349,7 @@ class Member:
                 self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
                 continue
             if not self._write_end(revision):
-                self._end_here({revision})
+                self._end_locally({revision})
 
     def _has_other_seen_begin(self, revision: int) -> bool:
         """Return whether another member has seen a temporary value begin."""
@@ -357,24 +357,24 @@ class Member:
         others.pop(self.selected.name, None)
         return any(revision in each.get("counting", ()) for each in others.values())
 
-    def list_timed_changes(self) -> list[int]:
+    def list_changes_to_end(self) -> list[int]:
         """Return the temporary changes that this member will end, since it has seen them begin."""
         return sorted(n for n, end in self.ends.items() if end.is_sure and n not in self._over)
 
     def _write_end(self, revision: int) -> bool:
-        return self._write(Record(END, of=revision), lambda: revision in self.ends)
+        return self._try_write(Record(END, of=revision), lambda: revision in self.ends)
 
-    def end_without_engine(self) -> None:
+    def end_expired_locally(self) -> None:
         """End here what is over, while the engine is away."""
         self._update_end_times()  # of what was read before it went
-        self._end_here({n for n, end in self.ends.items() if end.at <= self._clock.now()})
+        self._end_locally({n for n, end in self.ends.items() if end.at <= self._clock.now()})
 
-    def _end_here(self, over: set[int]) -> None:
+    def _end_locally(self, over: set[int]) -> None:
         if over - self._over:
             self._over |= over
             self._apply_state()
 
-    def _write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
+    def _try_write(self, record: Record, is_wanted: Callable[[], bool]) -> bool:
         """Write a record if it is still wanted; return False if this member can't write."""
         with suppress(FleetError, OSError):
             self.write_and_handle_news(record, is_wanted)
@@ -385,7 +385,7 @@ class Member:
         """Write a record behind all others, unless one of those makes it needless."""
         record = record._replace(by=self.selected.name)
         while is_wanted() and not self.follower.try_append(record):
-            self._catch_up_and_handle()
+            self._read_and_handle_news()
         self._handle_news(self.follower.catch_up(self.log_state.revision))
 
     def seconds_until_due(self) -> float:
@@ -409,7 +409,7 @@ class Member:
             patience = question.patience + _GRACE + apart
             self._asked = (question.revision, self._clock.now() + patience)
             self.answers[question.revision] = self._answer_question(question)
-        self.set_gate()
+        self.update_gate()
 
     def _answer_question(self, question: Record) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
@@ -423,7 +423,7 @@ class Member:
         answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 
-    def _abort_what_is_overdue(self) -> None:
+    def _abort_overdue_change(self) -> None:
         """Abort a change that its operator has neither made nor given up in time."""
         revision, overdue = self._asked
         question = self.log_state.question
@@ -431,10 +431,10 @@ class Member:
             return
         why = f"nobody had decided after {question.patience:g} s"
         abort = Record(ABORT, of=revision, reason=why)
-        self._write(abort, lambda: self.log_state.question == question)
+        self._try_write(abort, lambda: self.log_state.question == question)
         self._asked = (revision, NEVER)
 
-    def set_gate(self) -> None:
+    def update_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
         steps = [s for each, s in self._awaited_steps() if self.selected.is_concerned(each.changes)]
         self.steps.move_gate(min([*steps, self._gating_step()]))
@@ -456,7 +456,7 @@ class Member:
     def stop_waiting(self) -> None:
         """Pass the gate without a decision; a change that comes later applies late."""
         self._asked = (self._asked[0], NEVER)
-        self.set_gate()
+        self.update_gate()
 
     def scale_by_peers(self, seconds: float) -> float:
         """Return the time in which all members can do something, one after the other."""

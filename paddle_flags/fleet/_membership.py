@@ -117,7 +117,7 @@ class Membership:
 
     def start(self) -> None:
         """Take the values that the fleet has now, announce the member, and follow."""
-        before = self._flags.values
+        before = self._flags.fleet_values
         with self._lock:
             try:
                 self._start_from_engine()
@@ -140,7 +140,7 @@ class Membership:
         if not self.revision:
             self._start_from_file(f"{self.url}: the engine has lost its state")
         self._write_snapshot()
-        self._announce(self._document())
+        self._announce(self._build_document())
         self._check_name_free()  # which may have come at the same moment
 
     def _start_from_file(self, why: str) -> bool:
@@ -212,7 +212,7 @@ class Membership:
                 if self._lost_since is None:
                     self._lost_since = self._clock.now()
                 with self._lock:
-                    self._member.end_without_engine()
+                    self._member.end_expired_locally()
             except Exception as error:  # a thread that ends would say nothing
                 is_known = isinstance(error, FleetError)
                 self._problem = str(error) if is_known else f"{type(error).__name__}: {error}"
@@ -280,7 +280,7 @@ class Membership:
         """Publish the document if it has changed, and renew the lease, unless the member leaves."""
         if self.left:
             return
-        document = self._document()
+        document = self._build_document()
         if document == self._published and not self._options.observe:
             with suppress(LeaseError):  # it ended while the process was stopped or the engine away
                 self._renew_lease()
@@ -294,7 +294,7 @@ class Membership:
 
     def _renew_lease(self) -> None:
         self.store.keep_alive(self.name)
-        self._note_renewal()
+        self._handle_renewed_lease()
 
     def _announce(self, document: dict[str, Any]) -> None:
         if not self._options.observe:
@@ -302,15 +302,15 @@ class Membership:
             self.store.announce(self.name, data, self.ttl)
         self._published = document
         self.compared = [*self.compared, document["digest"]][-_MOST_COMPARED:]
-        self._note_renewal()
+        self._handle_renewed_lease()
 
-    def _note_renewal(self) -> None:
+    def _handle_renewed_lease(self) -> None:
         self._renewed_at = self._clock.now()
         if self._is_lost:
             self._is_lost = False
             self._member.withhold_values(withheld=False)
 
-    def _document(self) -> dict[str, Any]:
+    def _build_document(self) -> dict[str, Any]:
         member, state = self._member, self._member.log_state
         facts = self._flags.collect_public_facts(self._options.key)
         changes = [each for batch in state.batches for each in batch.changes]
@@ -327,7 +327,7 @@ class Membership:
             **_fields_of(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
             "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
-            "counting": member.list_timed_changes(),
+            "counting": member.list_changes_to_end(),
             "wanted": member.wanted_values(),
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
@@ -361,7 +361,7 @@ class Membership:
             self._member.follow()
             self._round += 1
             self._patterns, self._expect, self.compared = patterns, expect, []
-            self._announce(self._document())
+            self._announce(self._build_document())
             return self._round
 
     def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
@@ -423,7 +423,7 @@ class Membership:
             return
         with self._lock:
             member.update_values()
-            member.set_gate()
+            member.update_gate()
         self._try_to_publish()
         if late is not None and self._options.on_late == "raise":
             asked = f"the change that revision {late.revision} asks about"

@@ -164,7 +164,7 @@ class RemoteStore(Store):
         """Return what `Server.call` returned, or raise OSError."""
         raise NotImplementedError
 
-    def _wait_for_reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+    def _ask_and_wait(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         asked = asyncio.wait_for(self._ask(method, args), timeout)
         call = asyncio.run_coroutine_threadsafe(asked, event_loop())
         self._calls.add(call)
@@ -177,9 +177,9 @@ class RemoteStore(Store):
             call.cancel()
             self._calls.discard(call)
 
-    def _do(self, method: str, *args: Any) -> Any:
+    def _run_method(self, method: str, *args: Any) -> Any:
         extra = args[1] if method == "wait" else 0.0
-        kind, result = self._wait_for_reply(method, args, self._timeout + extra)
+        kind, result = self._ask_and_wait(method, args, self._timeout + extra)
         if kind:
             raise ERRORS.get(kind, FleetError)(str(result).replace(_URL, self.url, 1))
         return result

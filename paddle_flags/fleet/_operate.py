@@ -140,7 +140,7 @@ class Operator:
 
     def _wait_for_turn(self) -> Documents:
         """Wait for the decision on an earlier change, and check what can be checked here."""
-        self._catch_up()
+        self._catch_up_and_check_revision()
         documents = self._read_checked_documents()
         ends: dict[int, float] = {}  # of questions
         while question := self._state.question:
@@ -156,7 +156,7 @@ class Operator:
                 raise FleetError(f"{self._store.url}: {what}: {_record.question_text(question)}")
             else:
                 self._clock.sleep(_POLL)
-            self._catch_up()
+            self._catch_up_and_check_revision()
             if self._state.question is None:
                 documents = self._read_checked_documents()
         return documents
@@ -166,7 +166,7 @@ class Operator:
         _check_allowed(self.record, documents, self.confirm)
         return documents
 
-    def _catch_up(self) -> None:
+    def _catch_up_and_check_revision(self) -> None:
         self._follower.catch_up()
         expect = self.expect
         if expect is not None and not self._state.changed <= expect <= self._state.revision:
@@ -177,12 +177,12 @@ class Operator:
         for _ in range(_TRIES):
             if self._state.question is not None:
                 self._wait_for_turn()
-            if revision := self._follower.try_append(self._with_other_names(record)):
+            if revision := self._follower.try_append(self._with_alias_resets(record)):
                 return revision
-            self._catch_up()
+            self._catch_up_and_check_revision()
         raise FleetError(f"{self._store.url}: others were faster {_TRIES} times in a row")
 
-    def _with_other_names(self, record: Record) -> Record:
+    def _with_alias_resets(self, record: Record) -> Record:
         """Return a record that takes a flag back by each name by which it was set.
 
         Those are names that operators gave: aliases too, and former names for older programs.

@@ -87,7 +87,7 @@ def storable_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._@-]", "-", text).lstrip("._@-")[:100] or "x"
 
 
-def name_for(role: str | None, rank: int | None) -> str:
+def default_member_name(role: str | None, rank: int | None) -> str:
     """Return the name of a member that was given none: `trainer-3`, or `host-4711`."""
     if rank is None:
         return f"{host_name()}-{os.getpid()}"
@@ -121,7 +121,7 @@ def make_options(
     identity = identify_process()
     role = identity.role if role is None else role
     rank = identity.rank if rank is None else rank
-    name = check_name(name_for(role, rank) if name is None else name)
+    name = check_name(default_member_name(role, rank) if name is None else name)
     key = os.environ.get("PADDLE_FLAGS_FLEET_KEY") if key is None else key
     if not isinstance(key, (str, bytes, type(None))):
         raise FlagTypeError(f"key: expected text or bytes, not {type(key).__name__}")

@@ -41,7 +41,7 @@ class State:
         question, revision = self.question, self.revision + 1
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
         if record.kind == END:
-            return _without_ended(then, record.of)
+            return _without_temporary_batch(then, record.of)
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
@@ -60,7 +60,7 @@ def _apply_change(state: State, made: Record) -> State:
     return replace(state, batches=batches, question=None, changed=state.revision)
 
 
-def _without_ended(state: State, revision: int) -> State:
+def _without_temporary_batch(state: State, revision: int) -> State:
     kept = tuple(
         each for each in state.batches if each.revision != revision or each.duration is None
     )

@@ -163,12 +163,12 @@ class Store:
     def _call(self, method: str, *args: Any) -> Any:
         self.check_open()
         try:
-            return self._do(method, *args)
+            return self._run_method(method, *args)
         except OSError as error:
             self.check_open()  # `close` may have ended the connection
             raise self._fault(error, method) from error
 
-    def _do(self, method: str, *args: Any) -> Any:
+    def _run_method(self, method: str, *args: Any) -> Any:
         return getattr(self, f"_{method}")(*args)
 
     def _fault(self, error: OSError, method: str) -> FleetError:
@@ -196,7 +196,7 @@ class Store:
     def _append(self, number: int, record: bytes) -> bool:
         last = self.last()
         self._check_next(number, last)
-        return number > last and bool(self._do("create", number, record))
+        return number > last and bool(self._run_method("create", number, record))
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -211,7 +211,7 @@ class Store:
         last = self.last()
         if not 1 <= number <= last:
             raise self.error(f"base {number}: the last record is {last}")
-        return number > self.base()[0] and bool(self._do("replace_records", number, base))
+        return number > self.base()[0] and bool(self._run_method("replace_records", number, base))
 
     def _withdraw(self, name: str, document: bytes) -> None:
         self.announce(name, document, 0.0)

@@ -219,7 +219,7 @@ class TcpStore(Store):
                 self._replace("names", listed, b"%s%s\n" % (listed, name.encode()))
 
     def _keep_alive(self, name: str) -> None:
-        seen = self._read_leased([name]) if self._has(f"of/{name}") else {}
+        seen = self._read_with_leases([name]) if self._has(f"of/{name}") else {}
         if seen.get(name, (b"", False))[1] is False:
             raise self._lease_error(name)
         self._renew(name)
@@ -239,7 +239,7 @@ class TcpStore(Store):
     def _read_members(self, names: Sequence[str]) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         while True:
-            seen = self._read_leased(names)
+            seen = self._read_with_leases(names)
             names = [name for name, (_, alive) in seen.items() if alive is None]
             for name, (document, alive) in seen.items():
                 found[name] = StoredMember(document, bool(alive))
@@ -247,7 +247,7 @@ class TcpStore(Store):
                 return dict(sorted(found.items()))
             self.closed.wait(_PAUSE)
 
-    def _read_leased(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
+    def _read_with_leases(self, names: Sequence[str]) -> dict[str, tuple[bytes, bool | None]]:
         """Return documents, and whether their leases run: None if there is a doubt."""
         seen: dict[str, tuple[bytes, bool | None]] = {}
         texts = dict(zip(names, self._get([f"of/{name}" for name in names])))
@@ -256,14 +256,14 @@ class TcpStore(Store):
         for name, text in texts.items():
             head, _, document = text.partition(b"\n")
             if name in beats:
-                seen[name] = document, self._assess_lease(name, text, beats[name])
+                seen[name] = document, self._check_or_end_lease(name, text, beats[name])
             elif text != _ENDED and time.time() - float(head.split()[1]) < REMEMBERED:
                 seen[name] = document, False
             elif text != _ENDED:
                 self._replace(f"of/{name}", text, _ENDED)
         return seen
 
-    def _assess_lease(self, name: str, text: bytes, beat: bytes) -> bool | None:
+    def _check_or_end_lease(self, name: str, text: bytes, beat: bytes) -> bool | None:
         machine, clock, date, _ = beat.decode().split()
         look, now = self._looks.get(name), time.monotonic()
         if look is None or look.beat != beat:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def _unpatched(module: str, name: str, current: Any) -> Any:
+def _get_unpatched(module: str, name: str, current: Any) -> Any:
     """Return a name of a module as it was before gevent's monkey.patch_all()."""
     monkey: Any = sys.modules.get("gevent.monkey")
     if monkey is None or not monkey.is_module_patched(module):
@@ -22,17 +22,17 @@ def _unpatched(module: str, name: str, current: Any) -> Any:
 
 def allocate_lock() -> Any:
     """Return a lock between threads of the system."""
-    return _unpatched("_thread", "allocate_lock", _thread.allocate_lock)()
+    return _get_unpatched("_thread", "allocate_lock", _thread.allocate_lock)()
 
 
 def allocate_reentrant_lock() -> Any:
     """Return such a lock that a signal handler may take again in the thread that has it."""
-    return _unpatched("_thread", "RLock", _thread.RLock)()
+    return _get_unpatched("_thread", "RLock", _thread.RLock)()
 
 
 def start_thread(function: Callable[[], object], name: str) -> None:
     """Start a thread that doesn't keep the program from ending."""
-    start = _unpatched("_thread", "start_new_thread", None)
+    start = _get_unpatched("_thread", "start_new_thread", None)
     if start is None:
         threading.Thread(target=function, name=name, daemon=True).start()
     else:

@@ -172,15 +172,15 @@ class RayStore(RemoteStore):
         self._ray_process = os.getpid() if ray.is_initialized() else 0  # 0: that of the first call
         self._place: Any = None
 
-    def _wait_for_reply(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
+    def _ask_and_wait(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         # Ray may need its time to start the process of an actor.
         place = self._place or self._ensure_actor(time.monotonic() + max(self._timeout, _START))
         end = time.monotonic() + timeout
         try:
-            return super()._wait_for_reply(method, args, timeout)
+            return super()._ask_and_wait(method, args, timeout)
         except ConnectionRefusedError:  # the actor had ended before it was asked
             self._ensure_actor(end, ended=place)
-            return super()._wait_for_reply(method, args, end - time.monotonic())
+            return super()._ask_and_wait(method, args, end - time.monotonic())
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         if self._links:

@@ -149,7 +149,7 @@ class Life:
             return None
         is_here = self.joined < moment < self.process.renewed + TTL / 2
         is_here = is_here and self._is_well_since(moment) and not self.presence._is_lost
-        return self.presence._document() if is_here else None
+        return self.presence._build_document() if is_here else None
 
     def has_seen(self, revision: int, moment: float) -> bool:
         """Whether its process has seen a temporary value begin, and has told the others."""
@@ -173,7 +173,7 @@ class Life:
         now, member = self.world.time, presence._member
         longest = 3.0 if self.world.hung < now - 2 * TIMEOUT else 3 * TIMEOUT
         for revision, end in member.ends.items():
-            held = any(entry.revision == revision for entry in self.program.values.values())
+            held = any(entry.revision == revision for entry in self.program.fleet_values.values())
             if held and end.is_sure and now > max(end.at, self.resumed) + longest:
                 raise FaultError(f"{self.name} has a value of {revision}, which has ended")
 
@@ -256,7 +256,7 @@ class Life:
         if self.presence is None or self.presence.left:
             return
         since = max(self.process.renewed + TTL, self.resumed)
-        if self.program.values and self.world.time > since + SLACK:
+        if self.program.fleet_values and self.world.time > since + SLACK:
             raise FaultError(
                 f"{self.name} has values {self.world.time - since:.1f} s after its lease"
             )

@@ -17,7 +17,7 @@ def ends_are_not_written(patch):
 
 
 def an_end_takes_nothing_back(patch):
-    patch.setattr(_state, "_without_ended", lambda state, _: state)
+    patch.setattr(_state, "_without_temporary_batch", lambda state, _: state)
 
 
 def a_newcomer_trusts_its_clock(patch):
@@ -79,7 +79,7 @@ def a_member_keeps_what_it_had(patch):
 
 
 def nobody_aborts_what_is_overdue(patch):
-    patch.setattr(Member, "_abort_what_is_overdue", lambda _: None)
+    patch.setattr(Member, "_abort_overdue_change", lambda _: None)
 
 
 def an_acknowledged_change_is_lost(patch):

@@ -27,7 +27,7 @@ class Program:
     """Flags with numbers, and one rule for all. It implements `Flags`."""
 
     def __init__(self, rule: Rule, defined: Iterable[str] = DEFAULTS) -> None:
-        self.values: Values = {}
+        self.fleet_values: Values = {}
         self.is_ticking = False
         self.steps = Steps()
         self.pid = 0
@@ -37,7 +37,7 @@ class Program:
 
     def numbers(self, texts: Mapping[str, str] | None = None) -> dict[str, int]:
         """Return the values that the flags have, or would have."""
-        given = _texts(self.values) if texts is None else texts
+        given = _texts(self.fleet_values) if texts is None else texts
         have = {name: int(text) for name, text in given.items() if name in self.defined}
         return {**DEFAULTS, **have}
 
@@ -45,8 +45,8 @@ class Program:
         """Define a flag; values that it doesn't take are dropped with their batch."""
         self.defined.add(name)
         if not self.rule(self.numbers()):
-            gone = self.values[name].revision
-            self.values = {n: e for n, e in self.values.items() if e.revision != gone}
+            gone = self.fleet_values[name].revision
+            self.fleet_values = {n: e for n, e in self.fleet_values.items() if e.revision != gone}
             self._dropped += 1
 
     def collect_public_facts(self, key: bytes | None) -> Facts:
@@ -55,7 +55,7 @@ class Program:
     def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:
         return {
             name: Traits(
-                "fleet" if name in self.values else "default",
+                "fleet" if name in self.fleet_values else "default",
                 sensitive=False,
                 closed=False,
                 definition=frozenset(self.defined),
@@ -79,7 +79,7 @@ class Program:
     ) -> str | None:
         why = self.check(values)
         if why is None:
-            self.values = dict(values)
+            self.fleet_values = dict(values)
         return why
 
     def terminate_program(self) -> None:

@@ -109,9 +109,9 @@ def test_a_value_that_is_over_before_it_was_taken_is_not_taken(store, member, pr
     change(store, clock, {"a": "2"}, duration=2.0)
     fail_to_follow(store, member)
     clock.time += 4.5
-    member.end_without_engine()
+    member.end_expired_locally()
     assert first in member.answers
-    assert program.values == {}
+    assert program.fleet_values == {}
 
 
 def test_a_definition_drops_a_batch_also_if_its_value_was_taken_back(store, member, program, clock):

@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet._role import ProcessIdentity, identify_process, name_for, storable_name
+from paddle_flags.fleet._role import (
+    ProcessIdentity,
+    default_member_name,
+    identify_process,
+    storable_name,
+)
 
 SERVERS = {"PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:80,10.0.0.2:80", "PADDLE_TRAINERS_NUM": "3"}
 
@@ -38,8 +43,8 @@ def test_a_rank_that_is_no_number_is_refused():
 
 
 def test_names_are_made_of_role_and_rank():
-    assert name_for("trainer", 3) == "trainer-3"
-    assert name_for(None, 3) == "rank-3"
-    assert name_for("a b", 0) == "a-b-0"
+    assert default_member_name("trainer", 3) == "trainer-3"
+    assert default_member_name(None, 3) == "rank-3"
+    assert default_member_name("a b", 0) == "a-b-0"
     assert storable_name(".x/y") == "x-y"
     assert storable_name("") == "x"
