@@ -162,14 +162,14 @@ def bridge_lines(reports: Sequence[Report]) -> Iterator[str]:
             header = HEADERS.get(each["library"], "")
             cure = f": its sources can include {header}" if header else ""
             yield (
-                f"{each['library']}: {_count_text(len(names))} in {path}, not bridged, since the"
-                f" file does not export its copy of the library{cure}"
+                f"{each['library']}: {_flag_count_text(len(names))} in {path}, not bridged, since"
+                f" the file does not export its copy of the library{cure}"
             )
 
 
 def _line_parts(report: Report) -> Iterator[str]:
     joined, left_out, others = report["bridged"], report["left_out"], report["not_bridged"]
-    total = _count_text(len(joined) + len(left_out) + len(others))
+    total = _flag_count_text(len(joined) + len(left_out) + len(others))
     if not joined and not left_out:
         them = "it a flag" if len(others) == 1 else "them flags"
         yield f"{total}, not bridged: {report['bridge']} makes {them} here"
@@ -186,5 +186,5 @@ def _line_parts(report: Report) -> Iterator[str]:
         yield f"{len(report['unlisted'])} more are variables that its registry does not list"
 
 
-def _count_text(number: int) -> str:
+def _flag_count_text(number: int) -> str:
     return f"{number} flag{'s' if number != 1 else ''}"

@@ -124,7 +124,7 @@ def _find_other_flags(elf: Any) -> tuple[dict[str, str], dict[Variable, int], fr
                 others[marker.origin] = "copy"
                 if marker.entry and is_dynamic:
                     entries.add(marker.origin)
-    return others, _drop_namesakes(others, variables), frozenset(entries)
+    return others, _keep_variables_of_libraries(others, variables), frozenset(entries)
 
 
 def _is_local(symbol: Any) -> bool:
@@ -133,7 +133,9 @@ def _is_local(symbol: Any) -> bool:
     return local or str(symbol.visibility).endswith(("INTERNAL", "HIDDEN"))
 
 
-def _drop_namesakes(others: dict[str, str], variables: dict[Variable, int]) -> dict[Variable, int]:
+def _keep_variables_of_libraries(
+    others: dict[str, str], variables: dict[Variable, int]
+) -> dict[Variable, int]:
     """Drop variables that only look as if they were flags of a library that isn't there.
 
     Our headers of gflags, c10 and Paddle name variables alike, and so may anybody. abseil and

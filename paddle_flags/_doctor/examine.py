@@ -10,8 +10,8 @@ from paddle_flags._doctor.bridges import bridged_flags, report_bridges
 from paddle_flags._doctor.environment import unknown_variables
 from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
 from paddle_flags._doctor.read import read_binary
-from paddle_flags._doctor.registries import find_duplicated_flags, registry_problems
-from paddle_flags._doctor.schemas import all_schemas, is_schema, schema_problems
+from paddle_flags._doctor.registries import describe_duplicate_flags, find_duplicated_flags
+from paddle_flags._doctor.schemas import all_schemas, is_schema_name, schema_problems
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import ErrorList, ffi, flag_names, lib
 
@@ -72,7 +72,9 @@ def examine(
     report: Report = {
         "modules": [_with_build_kind(module, copies, in_process) for module in modules],
         "copies": copies,
-        "shared_flags": [each for each in process.shared_flags() if not is_schema(each["name"])],
+        "shared_flags": [
+            each for each in process.shared_flags() if not is_schema_name(each["name"])
+        ],
         "schemas": all_schemas([*_find_refused(modules, in_process), *not_loaded, *in_files]),
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
@@ -119,4 +121,4 @@ def _problems(report: Report) -> list[str]:
     if lib.pd_pending_check(errors.pointer, ffi.NULL) != lib.PD_OK:
         found += [str(error) for error in errors.exceptions()]
     found += library_problems(report["other_libraries"])
-    return [*found, *registry_problems(report["several_registries"])]
+    return [*found, *describe_duplicate_flags(report["several_registries"])]

@@ -22,7 +22,12 @@ def binary_from_pe(path: str, parsed: Any) -> Binary:
     types = _read_note_types(parsed, ".pdflags")
     names = [str(symbol.name) for symbol in parsed.symbols]
     return _make_binary(
-        path, "PE", types, None, map(str, parsed.libraries), _find_other_libraries(types, names, ())
+        path,
+        "PE",
+        types,
+        None,
+        map(str, parsed.libraries),
+        _find_other_flag_libraries(types, names, ()),
     )
 
 
@@ -36,7 +41,7 @@ def binary_from_macho(path: str, parsed: Any) -> Binary:
     needed = {str(symbol.name)[1:] for symbol in parsed.imported_symbols}
     libraries = (str(library.name) for library in parsed.libraries)
     return _make_binary(
-        path, "MACHO", types, count, libraries, _find_other_libraries(types, names, needed)
+        path, "MACHO", types, count, libraries, _find_other_flag_libraries(types, names, needed)
     )
 
 
@@ -63,7 +68,7 @@ def _read_note_types(parsed: Any, section: str) -> set[int]:
     }
 
 
-def _find_other_libraries(types: set[int], names: list[str], needed: Any) -> dict[str, str]:
+def _find_other_flag_libraries(types: set[int], names: list[str], needed: Any) -> dict[str, str]:
     """Return the other flag libraries.
 
     A file that joins may have been built with our headers of these libraries, whose functions

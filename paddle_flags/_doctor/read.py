@@ -29,7 +29,7 @@ _CONVERTERS = {"ELF": binary_from_elf, "PE": binary_from_pe, "MACHO": binary_fro
 
 def read_binary(path: str) -> Binary:
     """Read a file; FlagArgumentError where it is none of the formats."""
-    magic, size = _read_magic(path)
+    magic, size = _read_magic_and_size(path)
     kinds = (kind for begin, kind in _MAGICS.items() if magic.startswith(begin))
     kind = next(kinds, "") if size >= _SIZE_MIN else ""
     if kind and size > _SIZES_MAX[kind]:
@@ -60,7 +60,7 @@ def _parse(path: str, kind: str) -> Any:
     return parsed if str(getattr(parsed, "format", "")).endswith(kind) else None
 
 
-def _read_magic(path: str) -> tuple[bytes, int]:
+def _read_magic_and_size(path: str) -> tuple[bytes, int]:
     """Return the first bytes of a regular file, and its size."""
     check_is_file(path)
     try:

@@ -38,7 +38,7 @@ def find_duplicated_flags(
     return [{"name": name, "registries": found[name]} for name in sorted(found)]
 
 
-def registry_problems(flags: Sequence[Report]) -> Iterator[str]:
+def describe_duplicate_flags(flags: Sequence[Report]) -> Iterator[str]:
     """Report the flags that several registries have."""
     for flag in flags:
         registries: dict[str, list[str]] = flag["registries"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SCHEMA = re.compile(r"(?:.*\.)?(.+)_schema_([0-9a-f]{16})")
 
 
-def is_schema(name: str) -> bool:
+def is_schema_name(name: str) -> bool:
     """Return whether a flag is named as those that hold a hash are."""
     return _SCHEMA.fullmatch(name) is not None
 

@@ -25,7 +25,7 @@ from paddle_flags.fleet._role import AGENT, Options
 from paddle_flags.fleet._store import FleetError
 from paddle_flags.fleet._threads import start_thread
 from paddle_flags.live._errors import LiveConnectionError, LiveError
-from paddle_flags.live._rpc import Connection, mark_of
+from paddle_flags.live._rpc import Connection, revision_id_of
 from paddle_flags.live._serve import LIBRARY
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class ProgramFlags:
                 return {}
             hello = self.ask("hello", {})
             self._runs, self._dropped = hello["startup_over"], hello["dropped"]
-            if mark_of(hello) == self._mark:
+            if revision_id_of(hello) == self._mark:
                 return self._listed
             found = self.ask("flags.list", {"since": self._mark} if self._mark else {})
             if found["complete"]:
@@ -136,7 +136,7 @@ class ProgramFlags:
             for flag in found["flags"]:
                 for name in (flag["name"], *_other_names(flag)):
                     self._listed[name] = flag
-            self._mark = mark_of(found)
+            self._mark = revision_id_of(found)
             return self._listed
 
     def read_flag_traits(self, names: Iterable[str]) -> dict[str, Traits]:

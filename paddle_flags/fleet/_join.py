@@ -292,7 +292,7 @@ class LocalFlags:
     def _report_change(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
         live: Any = sys.modules.get("paddle_flags.live._serve")
-        if live is None or not live.open_servers():
+        if live is None or not live.list_open_servers():
             return
         news: dict[int, list[tuple[str, str | None, str | None]]] = {}
         for name in sorted({*before, *_given}):

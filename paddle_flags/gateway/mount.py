@@ -11,7 +11,7 @@ from paddle_flags.extend import hides_internal_frames, quote_value
 from paddle_flags.gateway.app import Gateway
 from paddle_flags.gateway.security import Clients, Guard
 from paddle_flags.gateway.users import User
-from paddle_flags.live._serve import open_servers, serve
+from paddle_flags.live._serve import list_open_servers, serve
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -79,4 +79,6 @@ def asgi(
 def _ensure_own_socket(settable: str | Iterable[str]) -> list[str]:
     """Return the socket of this process, which serves its flags from now on."""
     with _lock:
-        return [each.address for each in open_servers()][:1] or [serve(settable=settable).address]
+        return [each.address for each in list_open_servers()][:1] or [
+            serve(settable=settable).address
+        ]

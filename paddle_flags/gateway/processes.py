@@ -52,7 +52,7 @@ class Processes:
 
     def _list(self) -> list[dict[str, Any]]:
         found = find_processes(paths=self._socket_paths())
-        return sorted(map(_process_entry, found), key=lambda each: each["pid"])
+        return sorted(map(_describe_process, found), key=lambda each: each["pid"])
 
     async def connection(self, request: Request, seconds: float) -> Connection:
         """Return a connection to the process in the path of a request, which isn't made yet."""
@@ -73,7 +73,7 @@ class Processes:
     ) -> Any:
         """Return the answer of a process, which gives a change up if the client goes."""
         connection = await self.connection(request, seconds)
-        gone = asyncio.ensure_future(_abort_when_gone(request, connection))
+        gone = asyncio.ensure_future(_abort_on_disconnect(request, connection))
         try:
             return await run_in_thread(connection.ask_once, method, params)
         finally:
@@ -81,14 +81,14 @@ class Processes:
             connection.abort()
 
 
-async def _abort_when_gone(request: Request, connection: Connection) -> None:
+async def _abort_on_disconnect(request: Request, connection: Connection) -> None:
     with suppress(Refusal):  # of a body that is too slow, or too large
         while (await request.receive())["type"] != "http.disconnect":
             pass
     connection.abort()
 
 
-def _process_entry(found: Found) -> dict[str, Any]:
+def _describe_process(found: Found) -> dict[str, Any]:
     if not found.problem:
         return {**found.process, "uid": found.owner, "socket": found.path}
     name = _PID.fullmatch(os.path.basename(found.path))

@@ -229,7 +229,7 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let the client in, for whom the oldest unknown one may have to leave."""
-        if self.port and not _is_ours(transport, self.port):
+        if self.port and not _is_from_own_user(transport, self.port):
             transport.abort()
             return
         if len(self.unknown) >= MOST_UNKNOWN:
@@ -238,7 +238,7 @@ class BoundedProtocol(H11Protocol):
             oldest.abort()
         self._raw, self.unknown[transport] = transport, None
         self.app_state = {**self.app_state, "protocol": self}
-        self._set_deadline(head=True)
+        self._set_head_deadline(head=True)
         if self.tls is None:
             super().connection_made(transport)
         else:
@@ -258,7 +258,7 @@ class BoundedProtocol(H11Protocol):
         """Something allowed has come."""
         self.unknown.pop(self._raw, None)
 
-    def _set_deadline(self, *, head: bool) -> None:
+    def _set_head_deadline(self, *, head: bool) -> None:
         """Close the connection unless the head of a request comes soon, or wait for none."""
         if self._timer is not None:
             self._timer.cancel()
@@ -271,23 +271,23 @@ class BoundedProtocol(H11Protocol):
             return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
-            self._set_deadline(head=False)
+            self._set_head_deadline(head=False)
 
     def on_response_complete(self) -> None:
         """Wait for the next request, as uvicorn does."""
         super().on_response_complete()
         if self.cycle.response_complete:
-            self._set_deadline(head=True)
+            self._set_head_deadline(head=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
-        self._set_deadline(head=False)
+        self._set_head_deadline(head=False)
         self.mark_known()
         if self.transport is not None:
             super().connection_lost(exc)
 
 
-def _is_ours(transport: asyncio.Transport, port: int) -> bool:
+def _is_from_own_user(transport: asyncio.Transport, port: int) -> bool:
     """Return whether a program of this user, or of root, has connected to a port of 127.0.0.1.
 
     A connection that its process has left has no inode, and Linux says uid 0 of it.

@@ -54,7 +54,7 @@ def serve(
     """Serve an application until Ctrl-C; `ready` is called with the URL."""
     made = _open_listener(listen)
     context = _tls_context(listen)
-    guard = Guard(app, TokenClients(users), _check_names(listen.names) or _LOOPBACK)
+    guard = Guard(app, TokenClients(users), _check_host_names(listen.names) or _LOOPBACK)
     host, port = made.getsockname()[:2]
     shown_host = listen.names[0] if listen.names else f"[{host}]" if ":" in host else host
     ready(f"http{'s' * bool(context)}://{shown_host}:{port}/")
@@ -157,7 +157,7 @@ def _tls_context(listen: ListenOptions) -> ssl.SSLContext | None:
     return context
 
 
-def _check_names(names: Sequence[str]) -> tuple[str, ...]:
+def _check_host_names(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if not _NAME.fullmatch(name):
             message = f"{quote_value(name)}: expected a name or an address, without a port"

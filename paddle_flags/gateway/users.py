@@ -47,7 +47,7 @@ def read_tokens(path: str) -> dict[str, User]:
     for number, line in enumerate(lines, 1):
         parts = line.split()
         if parts and not parts[0].startswith("#"):
-            problem = _add_user(users, parts)
+            problem = _try_add_user(users, parts)
             if problem:
                 raise FlagArgumentError(f"{path}:{number}: {problem}")
     if not users:
@@ -55,7 +55,7 @@ def read_tokens(path: str) -> dict[str, User]:
     return users
 
 
-def _add_user(users: dict[str, User], parts: list[str]) -> str:
+def _try_add_user(users: dict[str, User], parts: list[str]) -> str:
     """Add the user of a line; return what is wrong with it."""
     if len(parts) != 3 or not _LABEL.fullmatch(parts[0]):
         return "expected LABEL read|change TOKEN"

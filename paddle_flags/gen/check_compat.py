@@ -6,7 +6,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import check_value, check_version, version_key
-from paddle_flags.gen.problems import quote_yaml, suggest
+from paddle_flags.gen.problems import quote_for_message, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,7 +119,7 @@ class _Compat:
         elif check_value(flag, each.value, place, what, self._problems) and (
             each.value == flag.default
         ):
-            found = f"{quote_yaml(each.value)}, its default"
+            found = f"{quote_for_message(each.value)}, its default"
             expected = "another value; make what the default implies the default of the other flags"
             self._problems.add(place, what, found, expected)
 
@@ -136,20 +136,19 @@ class _Compat:
         causes: dict[str, Implication] = {}
         setters: dict[str, tuple[Implication, Any]] = {}
         for each in sound:
-            first = causes.setdefault(f"{each.flag}={quote_yaml(each.value)}", each)
+            first = causes.setdefault(f"{each.flag}={quote_for_message(each.value)}", each)
             if first is not each:
-                found = f"{quote_yaml(each.value)} again"
+                found = f"{quote_for_message(each.value)} again"
                 expected = f"a single implication for it: there is one at {first.at['']}"
                 self._problems.add(each.at["value"], f"{each.flag}: value", found, expected)
             for setting in each.sets:
                 other, theirs = setters.setdefault(setting.flag, (each, setting))
                 if other.flag != each.flag and theirs.value != setting.value:
                     what = f"{each.flag}: sets: {setting.flag}"
-                    expected = (
-                        f"{quote_yaml(theirs.value)}, as '{other.flag}' sets it at {theirs.at['']}"
-                    )
+                    expected = quote_for_message(theirs.value)
+                    expected += f", as '{other.flag}' sets it at {theirs.at['']}"
                     self._problems.add(
-                        setting.at["value"], what, quote_yaml(setting.value), expected
+                        setting.at["value"], what, quote_for_message(setting.value), expected
                     )
 
     def _check_cycles(self, sound: list[Implication]) -> None:

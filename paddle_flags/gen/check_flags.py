@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import NUMBERS
-from paddle_flags.gen.problems import quote_yaml
+from paddle_flags.gen.problems import quote_for_message
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ def _check_choices(flag: Flag, problems: Problems) -> bool:
         if choice is None:
             wrong = True
         elif isinstance(choice, str) and (not choice or "|" in choice):
-            problems.add(place, what, quote_yaml(choice), "text without '|', and not empty")
+            problems.add(place, what, quote_for_message(choice), "text without '|', and not empty")
             wrong = True
         elif not in_range(flag, choice):
-            problems.add(place, what, quote_yaml(choice), f"a value in {range_text(flag)}")
+            problems.add(place, what, quote_for_message(choice), f"a value in {range_text(flag)}")
             wrong = True
         elif choice in seen:
-            problems.add(place, what, f"{quote_yaml(choice)} again", "each choice once")
+            problems.add(place, what, f"{quote_for_message(choice)} again", "each choice once")
             wrong = True
         seen.add(choice)
     return not wrong
@@ -116,7 +116,7 @@ def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problem
         elif isinstance(each, str) and "\0" in each:
             expected = "text without NUL"
         if expected:
-            problems.add(place, what, quote_yaml(each), expected)
+            problems.add(place, what, quote_for_message(each), expected)
             return False
     return True
 

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 from paddle_flags.gen.check_flags import check_version, version_key
-from paddle_flags.gen.problems import quote_yaml, suggest
+from paddle_flags.gen.problems import quote_for_message, suggest
 
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Change, Flag, FlagSet, Version
@@ -20,7 +20,7 @@ def check_version_history(flags: FlagSet, problems: Problems) -> None:
     retired = {each.name for each in flags.retired}
     for version in flags.versions:
         _check_changes(version, known, retired, problems)
-    _check_chains(flags, known, problems)
+    _check_successive_values(flags, known, problems)
 
 
 def _check_order(flags: FlagSet, problems: Problems) -> None:
@@ -64,10 +64,10 @@ def _check_change(change: Change, version: Version, flag: Flag, problems: Proble
             problems.add(change.at[""], what, "no 'note'", "a 'note' that explains the new meaning")
     elif change.before == change.after and _has_both_sides(change):
         expected = "a value other than 'from'"
-        problems.add(change.at["to"], what, quote_yaml(change.after), expected)
+        problems.add(change.at["to"], what, quote_for_message(change.after), expected)
 
 
-def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) -> None:
+def _check_successive_values(flags: FlagSet, known: dict[str, Flag], problems: Problems) -> None:
     """Report values that differ from where the next change, or the flag itself, starts."""
     chains: dict[tuple[str, str], list[Change]] = {}
     for version in flags.versions:
@@ -78,13 +78,13 @@ def _check_chains(flags: FlagSet, known: dict[str, Flag], problems: Problems) ->
         what = f"{name}: {kind}"
         for former, later in itertools.pairwise(changes):
             if former.after != later.before:
-                expected = f"{quote_yaml(former.after)}, its value since {former.at['to']}"
-                problems.add(later.at["from"], what, quote_yaml(later.before), expected)
+                expected = f"{quote_for_message(former.after)}, its value since {former.at['to']}"
+                problems.add(later.at["from"], what, quote_for_message(later.before), expected)
         flag = known[name]
         now = [flag.min, flag.max] if kind == "range" else getattr(flag, kind)
         if changes[-1].after != now:
-            expected = f"{quote_yaml(now)}, as in the definition of the flag"
-            problems.add(changes[-1].at["to"], what, quote_yaml(changes[-1].after), expected)
+            expected = f"{quote_for_message(now)}, as in the definition of the flag"
+            problems.add(changes[-1].at["to"], what, quote_for_message(changes[-1].after), expected)
 
 
 def _has_both_sides(change: Change) -> bool:

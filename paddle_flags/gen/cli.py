@@ -21,7 +21,7 @@ from paddle_flags.gen import cli_diff, cli_import, load_files
 from paddle_flags.gen.model import FILES, to_json
 from paddle_flags.gen.read import find_companions, import_fields_module, read_flag_files
 from paddle_flags.gen.render import LANGUAGES, SPLIT, render
-from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write
+from paddle_flags.gen.write import find_obsolete_sources, find_outdated, write_and_prune
 
 if TYPE_CHECKING:
     import argparse
@@ -104,7 +104,7 @@ def _run(options: argparse.Namespace) -> int:
     elif options.check:
         return _check_outputs(files, options.output)
     else:
-        for name in write(files, options.output):
+        for name in write_and_prune(files, options.output):
             print_or_exit(_output_path(options.output, name))
     return 0
 

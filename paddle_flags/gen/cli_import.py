@@ -11,7 +11,7 @@ from paddle_flags.errors import FlagError
 from paddle_flags.gen.importers import render_without_refused
 from paddle_flags.gen.model import FILES
 from paddle_flags.gen.problems import GenerateError
-from paddle_flags.gen.write import write
+from paddle_flags.gen.write import write_and_prune
 
 if TYPE_CHECKING:
     import argparse
@@ -141,7 +141,9 @@ def _write(texts: dict[str, str], options: Any, words: str) -> list[str]:
             remedy = "; --force replaces it" if key in texts else f" beside {options.output}"
             raise GenerateError(f"{path}: found a file, expected none{remedy}")
     head = HEAD.format(words if words.isprintable() else ascii(words))
-    write({files[key]: head + text for key, text in texts.items()}, directory or os.curdir)
+    write_and_prune(
+        {files[key]: head + text for key, text in texts.items()}, directory or os.curdir
+    )
     return [os.path.join(directory, files[key]) for key in texts]
 
 

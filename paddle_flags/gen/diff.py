@@ -17,7 +17,7 @@ from paddle_flags.gen.diff_flag import (
     Difference,
     compare_flags,
 )
-from paddle_flags.gen.problems import quote_yaml, suggest
+from paddle_flags.gen.problems import quote_for_message, suggest
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -86,7 +86,8 @@ class _Comparison:
         for field, breaks in (("name", (CODE,)), ("version", ())):
             before, after = getattr(self._old, field), getattr(self._new, field)
             if before != after:
-                text = f"{field} of the set: is {quote_yaml(after)}, was {quote_yaml(before)}"
+                now, former = quote_for_message(after), quote_for_message(before)
+                text = f"{field} of the set: is {now}, was {former}"
                 place = _place_of(self._new, field)
                 yield Difference("", f"set {field}", text, breaks, before, after, place)
 
@@ -243,9 +244,8 @@ class _Comparison:
             for field, broken in (("type", CODE), ("default", BEHAVIOUR)):
                 values = getattr(before, field), getattr(after, field)
                 if values[0] != values[1]:
-                    text = (
-                        f"import: {field}: is {quote_yaml(values[1])}, was {quote_yaml(values[0])}"
-                    )
+                    former, now = map(quote_for_message, values)
+                    text = f"import: {field}: is {now}, was {former}"
                     yield Difference(
                         name, "imports", text, (broken,), *values, _place_of(after, field)
                     )

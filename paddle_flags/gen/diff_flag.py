@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.check_flags import range_text
 from paddle_flags.gen.model import INTEGERS, NUMBERS
-from paddle_flags.gen.problems import quote_yaml
+from paddle_flags.gen.problems import quote_for_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,9 @@ def _compare_all(old: Flag, new: Flag) -> Iterator[_Found]:
 
 
 def _make_change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
-    said = [quote_yaml(side) if side not in (None, "") else "none" for side in (after, before)]
+    said = [
+        quote_for_message(side) if side not in (None, "") else "none" for side in (after, before)
+    ]
     return field, field, f"{field}: is {said[0]}, was {said[1]}", breaks, (before, after)
 
 
@@ -154,4 +156,4 @@ def _compare_choices(old: Flag, new: Flag) -> Iterator[_Found]:
 
 
 def _list_text(values: list[Any]) -> str:
-    return ", ".join(map(quote_yaml, values))
+    return ", ".join(map(quote_for_message, values))

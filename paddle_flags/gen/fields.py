@@ -50,7 +50,7 @@ Side = Annotated[
 ]
 
 
-def _add_default_types(made: Schema) -> None:
+def _constrain_default_by_type(made: Schema) -> None:
     """Let an editor mark a default that is of another type."""
     number = {"type": ["number", "string"]}  # text: a quantity
     by_type: dict[str, Schema] = dict.fromkeys(TYPES, number)
@@ -64,7 +64,7 @@ def _add_default_types(made: Schema) -> None:
     ]
 
 
-class Flag(Record, title="a flag", json_schema_extra=_add_default_types):
+class Flag(Record, title="a flag", json_schema_extra=_constrain_default_by_type):
     """A flag."""
 
     name: Name = Field(description="The name: FLAGS_<name> in C, --<name> on a command line.")
@@ -95,7 +95,7 @@ class Flag(Record, title="a flag", json_schema_extra=_add_default_types):
     since: Number = Field("", description="The version that introduced it.")
 
 
-class Import(Record, title="an import", json_schema_extra=_add_default_types):
+class Import(Record, title="an import", json_schema_extra=_constrain_default_by_type):
     """An import."""
 
     name: Name = Field(description="The flag of another module.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from paddle_flags.gen.problems import AmbiguousText, one_of, quote_yaml, suggest
+from paddle_flags.gen.problems import AmbiguousText, one_of, quote_for_message, suggest
 from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Expect:
     def _read(self, node: Any, handler: Callable[[Any], Any]) -> Any:
         if self.in_quotes and getattr(node, "plain", False) and _NO_TEXT.fullmatch(node):
             expected = f"{self.expected}, in quotes" if node else self.expected
-            raise _refusal(quote_yaml(AmbiguousText(node)), expected)
+            raise _refusal(quote_for_message(AmbiguousText(node)), expected)
         try:
             values = handler(node)
         except ValidationError as error:
@@ -80,7 +80,7 @@ def _check_unique_items(node: Any, values: list[Any]) -> None:
     for index, value in enumerate(values):
         known = (type(value), value)
         if known in seen:
-            why = _refusal(f"{quote_yaml(value)} again", "each item once")
+            why = _refusal(f"{quote_for_message(value)} again", "each item once")
             errors.append(InitErrorDetails(type=why, loc=(index,), input=node[index]))
         seen.add(known)
     if errors:
@@ -227,7 +227,7 @@ def _report_error(
     elif kind == "extra_forbidden":
         names = record.keys_of()
         expected = one_of(list(names)) + suggest(last, names)
-        problems.add(node.key_places[last], "", f"the key {quote_yaml(last)}", expected)
+        problems.add(node.key_places[last], "", f"the key {quote_for_message(last)}", expected)
     elif kind == "model_type":
         expected = (
             f"{record.model_config['title']}: a mapping with {', '.join(record.required_keys())}"

@@ -21,7 +21,7 @@ from paddle_flags.gen.model import (
     Setting,
     Version,
 )
-from paddle_flags.gen.problems import Problems, one_of, quote_yaml
+from paddle_flags.gen.problems import Problems, one_of, quote_for_message
 from paddle_flags.gen.values import InvalidValueError, to_scalar, to_value
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ class _Normaliser:
         try:
             return _convert_side(change, raw, kind)
         except InvalidValueError as error:
-            self._problems.add(place, what, quote_yaml(raw), str(error))
+            self._problems.add(place, what, quote_for_message(raw), str(error))
             return UNREADABLE
 
 
@@ -187,7 +187,7 @@ def _convert_side(change: str, raw: Any, kind: Type) -> Any:
     if change in ("type", "unit"):
         words = TYPES if change == "type" else (*UNITS, None)
         if raw not in words:
-            raise InvalidValueError(one_of([quote_yaml(word) for word in words]))
+            raise InvalidValueError(one_of([quote_for_message(word) for word in words]))
         return raw
     wanted = "a list of values" if change == "choices" else "[smallest, largest]"
     if not isinstance(raw, list) or (change == "range" and len(raw) != 2):

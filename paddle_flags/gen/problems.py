@@ -67,7 +67,7 @@ class Problems:
         raise error
 
 
-def quote_yaml(value: Any) -> str:
+def quote_for_message(value: Any) -> str:
     """Return a value as a message quotes it."""
     text = f"'{value}'" if type(value) is str else _plain_text(value)
     text = text.encode("unicode_escape").decode() if not text.isprintable() else text
@@ -78,7 +78,7 @@ def _plain_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return f"[{', '.join(map(quote_yaml, value))}]"
+        return f"[{', '.join(map(quote_for_message, value))}]"
     if isinstance(value, AmbiguousText):
         return f"{value} without quotes" if value else "nothing"
     return "nothing" if value is None else str(value)

@@ -23,7 +23,7 @@ from paddle_flags.gen.view import (
     make_views,
     python_type,
     schema_hash,
-    split_sources,
+    split_into_sources,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class _Renderer:
 
     def _render_c(self) -> Iterator[tuple[str, str]]:
         yield f"{self._stem}.h", self._render_template("header.h")
-        for index, part in enumerate(split_sources(self._views, self._size)):
+        for index, part in enumerate(split_into_sources(self._views, self._size)):
             number = f"_{index + 1}" if index else ""
             text = self._render_template("source.c", part=part, first=index == 0)
             yield f"{self._stem}{number}.c", text

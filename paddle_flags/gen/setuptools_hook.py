@@ -29,7 +29,7 @@ from paddle_flags.gen import load_files
 from paddle_flags.gen.problems import suggest
 from paddle_flags.gen.read import find_companions
 from paddle_flags.gen.render import SPLIT, render
-from paddle_flags.gen.write import write
+from paddle_flags.gen.write import write_and_prune
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ class Flags:
         try:
             flags = load_files(find_companions(self.file))
             files = render(flags, languages, templates=self.templates, size=self.split)
-            write(files, directory)
+            write_and_prune(files, directory)
         except FlagError as error:
             lines = "\n".join(str(each) for each in error.errors)
             raise SetupError(f"flags can't be generated:\n{lines}") from error
@@ -73,7 +73,7 @@ class _BuildExtension(build_ext):
         known = {each.name: each for each in self.extensions}
         for each in self.sets:
             if each.extension is not None:
-                _add_to_extension(each, known, str(self.build_temp))
+                _generate_into_extension(each, known, str(self.build_temp))
         super().build_extensions()
 
 
@@ -129,7 +129,7 @@ def _bases_with(ours: type, theirs: type, base: type) -> tuple[type, ...]:
     return (ours,) if theirs is base else (ours, theirs)
 
 
-def _add_to_extension(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
+def _generate_into_extension(flags: Flags, known: dict[str, Any], build_temp: str) -> None:
     extension = known.get(flags.extension or "")
     if extension is None:
         names = ", ".join(known) or "none"

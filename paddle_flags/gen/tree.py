@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, quote_yaml
+from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, quote_for_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -87,7 +87,7 @@ def read_tree(path: str) -> Mapping:
         match = pattern.search(text)
         if match:
             at = match.start(match.lastindex or 0)
-            _refuse(_place_at(path, text, at), f"{what} {quote_yaml(text[at])}", expected)
+            _refuse(_place_at(path, text, at), f"{what} {quote_for_message(text[at])}", expected)
     return _TreeReader(path, text).read()
 
 
@@ -192,7 +192,7 @@ class _TreeReader:
         if event.anchor:
             _refuse(place, f"the anchor &{event.anchor}", "a value without an anchor")
         if event.tag:
-            _refuse(place, f"the tag {quote_yaml(str(event.tag))}", "a value without a tag")
+            _refuse(place, f"the tag {quote_for_message(str(event.tag))}", "a value without a tag")
         if isinstance(event, self._events.ScalarEvent):
             return Scalar(event.value, plain=event.implicit[0], place=place)
         if depth > DEEPEST:
@@ -223,7 +223,7 @@ class _TreeReader:
                 _refuse(key.place, f"a key of {len(key)} characters", "a name")
             if key in made:
                 first = made.key_places[key]
-                again = f"the key {quote_yaml(str(key))} again"
+                again = f"the key {quote_for_message(str(key))} again"
                 _refuse(key.place, again, f"each key once; it is on line {first.line} already")
             value = self._read_node(next(events), events, depth)
             if isinstance(value, Scalar) and value.plain and not value:
@@ -242,7 +242,9 @@ def _error_text(error: Exception) -> str:
 def shape_of(node: Node | str) -> str:
     """Return the kind of a node, as messages call it."""
     if isinstance(node, str):
-        return quote_yaml(str(node)) if node or not getattr(node, "plain", False) else "nothing"
+        return (
+            quote_for_message(str(node)) if node or not getattr(node, "plain", False) else "nothing"
+        )
     kind = "list" if isinstance(node, Sequence) else "mapping"
     if not node:
         return f"an empty {kind}"

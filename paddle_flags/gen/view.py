@@ -66,7 +66,7 @@ class View:
         return "scoped" in self.flag.attributes
 
     @property
-    def c_kind(self) -> str:
+    def c_macro_suffix(self) -> str:
         """What follows PD_DEFINE_ and PD_DECLARE_."""
         return f"SCOPED_{self.flag.type}" if self.scoped else self.flag.type
 
@@ -100,8 +100,8 @@ class View:
             "category": flag.category,
             "aliases": "|".join(self.aliases),
         }
-        yield from _c_texts(texts)
-        yield from self._c_marks(*_FIELDS[: _FIELDS.index("list")])
+        yield from _c_text_attributes(texts)
+        yield from self._c_bool_attributes(*_FIELDS[: _FIELDS.index("list")])
         if flag.items:
             yield f".list = PD_TYPE_{flag.items}"
         texts = {
@@ -110,12 +110,12 @@ class View:
             "retired": self.retired or "",
             "old_names": "|".join(self.old_names),
         }
-        yield from _c_texts(texts)
+        yield from _c_text_attributes(texts)
         if self.implies:
             yield f".watch = {self.watcher}"
-        yield from self._c_marks(*_FIELDS[_FIELDS.index("list") :])
+        yield from self._c_bool_attributes(*_FIELDS[_FIELDS.index("list") :])
 
-    def _c_marks(self, *order: str) -> Iterator[str]:
+    def _c_bool_attributes(self, *order: str) -> Iterator[str]:
         marks = (name for name in order if name in self.flag.attributes)
         return (f".{name} = true" for name in marks if name != "scoped")
 
@@ -154,7 +154,7 @@ class View:
         return made | _config_value_schema(self.flag)
 
 
-def _c_texts(texts: dict[str, str]) -> Iterator[str]:
+def _c_text_attributes(texts: dict[str, str]) -> Iterator[str]:
     return (f".{name} = {c_string(text)}" for name, text in texts.items() if text)
 
 
@@ -283,7 +283,7 @@ def _without_prose(data: Any) -> Any:
     return [_without_prose(each) for each in data] if isinstance(data, list) else data
 
 
-def split_sources(all_views: list[View], size: int) -> list[list[View]]:
+def split_into_sources(all_views: list[View], size: int) -> list[list[View]]:
     """Return the flags of each source, about `size` in each.
 
     The names of flags decide where a source begins, so that adding a flag changes one source.

@@ -43,7 +43,7 @@ def _read(directory: str, name: str) -> bytes | None:
         return None
 
 
-def write(files: Mapping[str, str], directory: str) -> list[str]:
+def write_and_prune(files: Mapping[str, str], directory: str) -> list[str]:
     """Write the files that changed and remove outdated ones; returns the names of both."""
     written, removed = find_outdated(files, directory), find_obsolete_sources(files, directory)
     made: dict[str, str] = {}

@@ -83,7 +83,7 @@ class Pass:
     def _iter_nodes(self) -> Iterator[bytes]:
         """Yield the nodes of defined flags: in their order, then those that it doesn't lead to."""
         index = self._index
-        place = _pointer(self._memory, index.names)
+        place = _read_pointer(self._memory, index.names)
         names = self._memory.read(place, index.sizes["names"])
         count = index.number("names.count", names)
         if count > FLAGS_MAX:
@@ -125,7 +125,7 @@ class Pass:
 
     def _read_module_path(self, number: int) -> str:
         index, memory = self._index, self._memory
-        modules = memory.read(_pointer(memory, index.modules), index.sizes["list"])
+        modules = memory.read(_read_pointer(memory, index.modules), index.sizes["list"])
         if not 0 < number <= index.number("list.count", modules):
             return ""
         size = index.sizes["row"]
@@ -134,7 +134,7 @@ class Pass:
         return memory.text(index.number("module.path", module))[0]
 
 
-def _pointer(memory: Memory, address: int) -> int:
+def _read_pointer(memory: Memory, address: int) -> int:
     """Return the pointer at an address."""
     return int.from_bytes(memory.read(address, POINTER), sys.byteorder)
 
@@ -356,10 +356,10 @@ class _Flag:
             elif index.number("def.type", definition) == number and not self.sensitive:
                 value = self._decode_scalar(self.memory.read(variable, index.types[number][1]))
                 if format_argument(value or 0) != format_argument(self._current_value() or 0):
-                    return Entry(value, "run time", 0, 0, self._place_of(cell, definition))
+                    return Entry(value, "run time", 0, 0, self._module_path_of(cell, definition))
         return None
 
-    def _place_of(self, cell: bytes, definition: bytes) -> str:
+    def _module_path_of(self, cell: bytes, definition: bytes) -> str:
         named = self._read_text(self.index.number("def.module", definition))
         if named and self.index.bits("cell.registered", cell):
             return named

@@ -15,7 +15,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.errors import FlagError
-from paddle_flags.live._attach_refusal import refusal
+from paddle_flags.live._attach_refusal import describe_read_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -175,7 +175,7 @@ def make_fetcher(pid: int) -> Callable[[int, int], bytes]:
         ours = _Part(ctypes.addressof(buffer), size)
         got = call(pid, ctypes.byref(ours), 1, theirs, len(ends), 0)
         if got < 0 and ctypes.get_errno() not in (errno.EFAULT, errno.ENOMEM, errno.EINVAL):
-            raise AttachError(refusal(pid, ctypes.get_errno()))
+            raise AttachError(describe_read_error(pid, ctypes.get_errno()))
         return buffer.raw[: max(got, 0)]
 
     return fetch
@@ -190,7 +190,7 @@ def read_regions(pid: int) -> list[Region]:
         with open(f"/proc/{pid}/maps", "rb") as file:
             text = file.read(_MAPS_MAX)
     except OSError as error:
-        raise AttachError(refusal(pid, error.errno or 0)) from None
+        raise AttachError(describe_read_error(pid, error.errno or 0)) from None
     found = []
     for line in text.splitlines():
         match = _MAP.fullmatch(line)
@@ -199,7 +199,7 @@ def read_regions(pid: int) -> list[Region]:
             place = (int(start, 16), int(end, 16), access.decode("ascii", "replace"))
             found.append(Region(*place, int(offset, 16), os.fsdecode(path)))
     if not found:
-        raise AttachError(refusal(pid, 0))
+        raise AttachError(describe_read_error(pid, 0))
     return found
 
 

@@ -31,7 +31,7 @@ class Facts(NamedTuple):
     """`kernel.yama.ptrace_scope`; None: the kernel has no Yama."""
 
 
-def refusal(pid: int, error: int) -> str:
+def describe_read_error(pid: int, error: int) -> str:
     """Return what is wrong when reading a process failed with this errno."""
     return explain(_gather_facts(pid, error))
 

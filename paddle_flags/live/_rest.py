@@ -195,7 +195,7 @@ def _read_document(answer: http.client.HTTPResponse) -> Any:
     if len(data) > _LARGEST:
         text = f"the answer is larger than {_LARGEST} bytes"
         raise LiveError(text)
-    document = _parse(data)
+    document = _parse_json(data)
     if answer.status == http.client.OK:
         return document
     fields = document if isinstance(document, dict) else {}
@@ -217,7 +217,7 @@ def _read_events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]
         elif name == b"data":
             data += value
         elif data and not line.strip():
-            yield Event(kind, mark, check_document(_parse(data), EVENTS.get(kind, {})))
+            yield Event(kind, mark, check_document(_parse_json(data), EVENTS.get(kind, {})))
             kind, data = "", bytearray()
         if len(data) > LONGEST:
             text = f"an event is longer than {LONGEST} bytes"
@@ -227,7 +227,7 @@ def _read_events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]
     time.sleep(int(retry) / 1000)
 
 
-def _parse(text: bytes | bytearray) -> Any:
+def _parse_json(text: bytes | bytearray) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

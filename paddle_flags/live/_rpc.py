@@ -146,7 +146,7 @@ class Connection:
             first = Event("alive", "", {})
             if since is None:
                 hello = self._ask("hello", {})
-                first = Event("hello", mark_of(hello), hello)
+                first = Event("hello", revision_id_of(hello), hello)
             self._ask("events.subscribe", {"since": since or first.id})
             yield first
             while True:
@@ -170,7 +170,7 @@ class Connection:
                 more = {"revision": start["revision"], "removed": sorted(removed - found.keys())}
                 return {**whole, **(more if items == "flags" else {}), items: list(found.values())}
             else:
-                params = {"since": mark_of(start)}
+                params = {"since": revision_id_of(start)}
                 start = page = self._ask(method, params)
                 if page["complete"]:
                     whole, found, removed = page, {}, set()
@@ -211,7 +211,7 @@ class Connection:
 # ---- Messages ----
 
 
-def mark_of(document: Any) -> str:
+def revision_id_of(document: Any) -> str:
     """Return EPOCH-REVISION of a document."""
     epoch, revision = document.get("epoch"), document.get("revision")
     is_word = isinstance(epoch, str) and epoch.isascii() and epoch.isalnum()
@@ -269,7 +269,7 @@ def _event_of(message: dict[str, Any]) -> Event:
     params = check_document(message.get("params"), EVENTS.get(kind, {}))
     if not kind.isidentifier():  # it becomes a line of a stream
         _raise_malformed("it isn't an event")
-    return Event(kind, "" if kind == "alive" else mark_of(params), params)
+    return Event(kind, "" if kind == "alive" else revision_id_of(params), params)
 
 
 def _raise_malformed(why: str) -> NoReturn:

@@ -222,7 +222,7 @@ def _program_name() -> bytes | None:
     return os.fsencode(name) if name not in ("", "-c", "-m") and "\0" not in name else None
 
 
-def open_servers() -> list[Server]:
+def list_open_servers() -> list[Server]:
     """Return the servers that are open in this process."""
     return [each for each in _servers if each.address]
 
@@ -263,10 +263,10 @@ def _close_at_child_exit(*servers: Server) -> None:
     """Close the servers when a child of multiprocessing ends, which it does without atexit."""
     util: Any = sys.modules.get("multiprocessing.util")
     for server in servers if util else ():
-        util.register_after_fork(server, _close_with_process)
+        util.register_after_fork(server, _register_closing_finalizer)
 
 
-def _close_with_process(server: Server) -> None:
+def _register_closing_finalizer(server: Server) -> None:
     util: Any = sys.modules["multiprocessing.util"]
     util.Finalize(server, server.close, exitpriority=0)
 

@@ -20,8 +20,8 @@ from paddle_flags.gen.cli import run as generate
 from paddle_flags.gen.model import to_data
 from paddle_flags.gen.problems import GenerateError
 from paddle_flags.gen.render import render
-from paddle_flags.gen.view import c_string, make_views, schema_hash, split_sources
-from paddle_flags.gen.write import write as put
+from paddle_flags.gen.view import c_string, make_views, schema_hash, split_into_sources
+from paddle_flags.gen.write import write_and_prune as put
 
 pytestmark = pytest.mark.extended  # each test compiles
 
@@ -157,7 +157,7 @@ def test_a_flag_more_changes_one_source_of_many_and_the_header(tmp_path):
     after = render(load(str(path)), ["c"], size=32)
     changed = [name for name in before if before[name] != after.get(name)]
     assert len(changed) == 3  # of 600 flags, the header, the schema and one source
-    assert split_sources(make_views(load(str(path))), 1000) == [make_views(load(str(path)))]
+    assert split_into_sources(make_views(load(str(path))), 1000) == [make_views(load(str(path)))]
 
 
 def test_the_bench_generates_and_the_document_tells_its_figures():

@@ -55,14 +55,14 @@ def render_without_refused(found: Found) -> dict[str, str]:
     while True:
         trees = to_trees(found.flags)
         try:
-            _run_stages(trees)
+            _check_trees(trees)
         except GenerateError as error:
             _drop_refused(found, error)
         else:
             return {name: to_yaml(tree) for name, tree in trees.items()}
 
 
-def _run_stages(trees: dict[str, Any]) -> None:
+def _check_trees(trees: dict[str, Any]) -> None:
     problems = Problems()
     for tree in trees.values():
         _check_text(tree, problems)

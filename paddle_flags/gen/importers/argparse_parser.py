@@ -16,7 +16,7 @@ from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.texts import flag_of
 from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Place
-from paddle_flags.gen.problems import quote_yaml, suggest
+from paddle_flags.gen.problems import quote_for_message, suggest
 from paddle_flags.gen.values import to_text
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _Importer:
     def _report_missing_default(self, live: LiveFlag[Any], name: str, actions: Actions) -> None:
         default = self._parser.get_default(actions[0].dest)
         if default in (None, argparse.SUPPRESS) and not (live.required or live.items):
-            expected = f"a value; {quote_yaml(to_text(live.default))} is written"
+            expected = f"a value; {quote_for_message(to_text(live.default))} is written"
             place = self._place(actions[0])
             self._found.report_loss(place, f"{name}: default", "no default", expected)
 

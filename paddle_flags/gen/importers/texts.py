@@ -16,7 +16,7 @@ _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _BOOLS = {"true": True, "false": False, "1": True, "0": False}
 
 
-def from_text(text: str, kind: str, unit: str | None = None) -> Any:
+def parse_scalar_text(text: str, kind: str, unit: str | None = None) -> Any:
     """Return the value of a scalar; other text is returned unchanged."""
     if kind == "bool":
         return _BOOLS.get(text, text)
@@ -57,7 +57,7 @@ def flag_of(live: LiveFlag[Any], name: str, place: Place, found: Found) -> Flag:
         help=live.help.strip() or NO_HELP,
         min=live.min,
         max=live.max,
-        choices=[from_text(each, kind, unit) for each in live.choices or ()],
+        choices=[parse_scalar_text(each, kind, unit) for each in live.choices or ()],
         unit=live.unit,
         category=live.category,
         attributes=[each for each in ATTRIBUTES if getattr(live, each)],
