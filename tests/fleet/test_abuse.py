@@ -11,6 +11,8 @@ from members import FLAGS, SOON, Failed, eventually, files_of
 
 from paddle_flags.fleet import FleetError
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 SECRET = 'token = pf.define("token", "none", runtime=True, sensitive=True, old_names=["key"])'  # noqa: S105
 
 

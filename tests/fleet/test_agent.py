@@ -14,6 +14,8 @@ from members import SOON, eventually
 
 from paddle_flags.fleet import AbortedError
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory):

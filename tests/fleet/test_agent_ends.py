@@ -13,6 +13,8 @@ from members import SOON, eventually
 
 from paddle_flags.fleet import AbortedError
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 # Makes `rename` of the document of a member, and what follows a start, take as long as a test says.
 SLOW = r"""
 #define _GNU_SOURCE

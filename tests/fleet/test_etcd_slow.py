@@ -18,6 +18,8 @@ from support import installed
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import FleetError, UnreachableError
 
+pytestmark = pytest.mark.extended  # each test waits for a server
+
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 TRICKLES = {
     "status": b"HTTP",

@@ -10,6 +10,8 @@ from members import SOON, Failed, eventually
 from paddle_flags.fleet import open_store
 from paddle_flags.fleet._record import decode
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 
 def start_check(processes, **options):
     for each in processes:

@@ -15,6 +15,8 @@ from members import SOON, Failed, ask, decide, eventually, states
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet import AbortedError, Fleet, FleetError
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 # ---- Asked first ----
 
 

@@ -12,6 +12,8 @@ from support import installed, run, write
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.extended  # each test starts processes
+
 START = """
 import sys
 from absl import flags

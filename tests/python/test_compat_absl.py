@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from support import CHECKED, CXX, INCLUDE, LIBDIR, WARNINGS, run, write
 
+pytestmark = pytest.mark.extended  # each test compiles
+
 OURS = [f"-I{Path(INCLUDE, 'compat')}", f"-I{INCLUDE}"]
 LINK = [f"-L{LIBDIR}", f"-Wl,-rpath,{LIBDIR}", "-lpd_flags"]
 

@@ -13,6 +13,8 @@ from support import CC, INCLUDE, LIBDIR, build_plugin, package, run, tool, write
 
 package("lief")
 
+pytestmark = pytest.mark.extended  # each test loads LIEF
+
 LEVEL = 'PD_DEFINE_int32(doc_level, 6, "Level");\n'
 GFLAGS = 'int marker(void) __asm__("_ZN6google21ParseCommandLineFlagsEPiPPPcb");\n'
 
