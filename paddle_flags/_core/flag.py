@@ -348,7 +348,9 @@ def flag_of(handle: Any) -> Flag[Any]:
     key = address_of(handle)
     flag = flags_made.get(key)
     if flag is None:
-        made: Flag[Any] = _make(key, to_text(lib.pd_flag_get_name(handle)))
+        name = lib.pd_flag_get_name(handle)  # NULL: the host is older than this function
+        name = name or get_info("pd_flag_info", lib.pd_flag_get_info, handle).name
+        made: Flag[Any] = _make(key, to_text(name))
         made._refresh_definition()
         flag = flags_made.setdefault(key, made)
     return flag
