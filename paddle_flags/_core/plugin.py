@@ -207,12 +207,19 @@ def _add_searched_folder(refusal: FlagError, file: bytes) -> None:
 def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
     """Add to the first conflict how the library can be loaded all the same."""
     conflicts = [each for each in refusal.errors if each.status == "PD_ERR_CONFLICT"]
+    conflicts = [each for each in conflicts if not _is_of_one_library(str(each))]
     namespace = _find_free_namespace(path)
     if not conflicts or not namespace or _is_loaded(path):
         return
     call = remedy.format(path=path, namespace=namespace)
     conflicts[0].args = (f"{conflicts[0]}; to give its flags other names, use {call}",)
     refusal.args = ("\n".join(map(str, refusal.errors)),)
+
+
+def _is_of_one_library(conflict: str) -> bool:
+    """Return whether both definitions are in one library: a namespace doesn't separate them."""
+    first, _, refused = conflict.partition("; refused: ")
+    return first.rpartition(" in ")[2] == refused.rpartition(" in ")[2]
 
 
 def _find_free_namespace(path: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import CC, run, write
+from support import CC, build_plugin, run, write
 
 import paddle_flags as pf
 
@@ -108,6 +108,15 @@ def test_an_import_of_another_type_refuses_the_plugin_with_both_places(name, plu
         pf.load_plugin(path)
     assert "test_plugin.py:" in str(refused.value)
     assert "plugin.c:2" in str(refused.value)
+
+
+def test_a_conflict_within_one_library_suggests_no_namespace(tmp_path):
+    text = '#include <pd_flags.hpp>\nstatic pd::flag<{0}> each{{"same", 1, "H"}};\n'
+    one, other = (write(tmp_path / f"{t}.cpp", text.format(t)) for t in ("int", "double"))
+    with pytest.raises(pf.FlagConflictError) as refused:
+        pf.load_plugin(build_plugin(tmp_path / "libtwice.so", one, other))
+    assert "is already defined" in str(refused.value)
+    assert "namespace" not in str(refused.value)
 
 
 def test_a_conflict_suggests_a_namespace_that_is_free(name, plugin):
