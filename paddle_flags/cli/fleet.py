@@ -12,7 +12,7 @@ from paddle_flags.cli.batch import batch_of, display_text, is_selected, raise_to
 from paddle_flags.cli.safe_output import Raw, Report, shorten
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
-from paddle_flags.fleet._arguments import seconds_of
+from paddle_flags.fleet._arguments import parse_seconds
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._open import parse_url
 from paddle_flags.fleet._operate import AbortedError, ConflictError, UnconfirmedError
@@ -69,7 +69,7 @@ class FleetTarget(Target):
     def completion_candidates(self) -> list[Mapping[str, Any]]:
         """Return the flags that the fleet sets, or that members use."""
         with self._open_fleet() as fleet:
-            names = _known_names(fleet, fleet.values_by_selector())
+            names = _collect_flag_names(fleet, fleet.values_by_selector())
         return [{"name": name, "settable": True} for name in sorted(names)]
 
     # ---- Looking ----
@@ -77,8 +77,8 @@ class FleetTarget(Target):
     def do_list(self) -> Report:
         """List the values that the fleet gives."""
         with self._open_fleet() as fleet:
-            tables = self._chosen_tables(fleet)
-            patterns = _with_other_names(fleet, self.options.arguments)
+            tables = self._fetch_selected_tables(fleet)
+            patterns = _add_other_names(fleet, self.options.arguments)
         kept = {
             on: {name: each for name, each in values.items() if is_selected(name, patterns)}
             for on, values in tables.items()
@@ -88,7 +88,7 @@ class FleetTarget(Target):
         parts = [found] if found.rows else []
         return Report(fleet_text.as_json(kept), parts, remarks)
 
-    def _chosen_tables(self, fleet: Fleet) -> Tables:
+    def _fetch_selected_tables(self, fleet: Fleet) -> Tables:
         """Return all values, or those for the members that the command line chooses."""
         choice = {name: getattr(self.options, name) for name in ("role", "host", "member")}
         if not any(each is not None for each in choice.values()):
@@ -101,9 +101,9 @@ class FleetTarget(Target):
         problems: list[str] = []
         on = self._selector()
         with self._open_fleet() as fleet:
-            tables = self._chosen_tables(fleet)
+            tables = self._fetch_selected_tables(fleet)
             for name in self.options.arguments:
-                names = _with_other_names(fleet, [name])
+                names = _add_other_names(fleet, [name])
                 fit = {
                     where: entry
                     for where, table in tables.items()
@@ -115,7 +115,7 @@ class FleetTarget(Target):
                 elif fit:
                     problems.append(_describe_value_elsewhere(name, fit))
                 else:
-                    near = suggest_name(name, _known_names(fleet, tables))
+                    near = suggest_name(name, _collect_flag_names(fleet, tables))
                     problems.append(f"{name}: the fleet gives it no value here{near}")
         raise_together(FleetError, problems)
         texts = [str(each.value) for each in found.values()]
@@ -130,7 +130,7 @@ class FleetTarget(Target):
         with self._open_fleet() as fleet:
             tables, steps, differences = fleet.values_by_selector(), fleet.log()[::-1], fleet.diff()
             for name in self.options.arguments:
-                names = _with_other_names(fleet, [name])
+                names = _add_other_names(fleet, [name])
                 values = {
                     on: {n: e for n, e in table.items() if is_selected(n, names)}
                     for on, table in tables.items()
@@ -161,7 +161,7 @@ class FleetTarget(Target):
             message = f"{self.text} is a fleet, whose members 'diff' compares if it stands alone"
             raise FlagArgumentError(message)
         with self._open_fleet() as fleet:
-            patterns = _with_other_names(fleet, self.options.arguments)
+            patterns = _add_other_names(fleet, self.options.arguments)
             found = [each for each in fleet.diff() if is_selected(each.name, patterns)]
         return Report(
             {"different": fleet_text.as_json(found)},
@@ -186,7 +186,7 @@ class FleetTarget(Target):
         """Change flags."""
         batch = batch_of(self.options, by_revision=True)
         on = self._selector()
-        duration = seconds_of(self.options.duration, "--for")
+        duration = parse_seconds(self.options.duration, "--for")
         changes = [Change(name, value, on) for name, value in batch.values.items()]
         create = any(each.value is not None for each in changes)
         with self._open_fleet(create=create) as fleet:
@@ -211,10 +211,10 @@ class FleetTarget(Target):
         if not batch.expect:
             return batch.revision
         revision = fleet.revision
-        table = self._chosen_tables(fleet).get(self._selector(), {})
+        table = self._fetch_selected_tables(fleet).get(self._selector(), {})
         problems = []
         for name, wanted in batch.expect.items():
-            names = _with_other_names(fleet, [name])
+            names = _add_other_names(fleet, [name])
             now = next((e.value for n, e in table.items() if is_selected(n, names)), None)
             if now != wanted:
                 is_now = "isn't set" if now is None else f"is {shorten(display_text(now))}"
@@ -235,7 +235,7 @@ class FleetTarget(Target):
     def _run_change(self, change: Callable[[], Outcome]) -> Report:
         for each in _ENDING:
             if signal.getsignal(each) != signal.SIG_IGN:  # as nohup does
-                signal.signal(each, _interrupt)
+                signal.signal(each, _handle_ending_signal)
         try:
             outcome = change()
         except AbortedError as error:
@@ -267,7 +267,7 @@ class FleetTarget(Target):
         return mirror(self.url, self.options)
 
 
-def _with_other_names(fleet: Fleet, patterns: list[str]) -> list[str]:
+def _add_other_names(fleet: Fleet, patterns: list[str]) -> list[str]:
     """Return patterns, and for each that is a name the other names of its flag."""
     try:
         return [*patterns, *(fleet.names(*patterns) if patterns else ())]
@@ -275,7 +275,7 @@ def _with_other_names(fleet: Fleet, patterns: list[str]) -> list[str]:
         return patterns
 
 
-def _known_names(fleet: Fleet, tables: Tables) -> set[str]:
+def _collect_flag_names(fleet: Fleet, tables: Tables) -> set[str]:
     """Return the names of the flags that the fleet sets, or that members use."""
     names = {name for table in tables.values() for name in table}
     with suppress(ReadOnlyError):  # a source that has no members
@@ -291,7 +291,7 @@ def _describe_value_elsewhere(name: str, others: Mapping[str, Entry]) -> str:
     return f"{name}: the fleet gives it a value for {some} only; add --{kind} {which}"
 
 
-def _interrupt(number: int, _frame: FrameType | None) -> NoReturn:
+def _handle_ending_signal(number: int, _frame: FrameType | None) -> NoReturn:
     """Abort what members wait for; an impatient second signal doesn't leave it open."""
     for each in _ENDING:
         signal.signal(each, signal.SIG_IGN)

@@ -62,7 +62,7 @@ def values_table(tables: Tables) -> Table:
             str(entry.revision),
             shorten(entry.by),
             shorten(entry.reason),
-            _limits_text(entry),
+            _format_validity_period(entry),
         )
         for on in sorted(tables)
         for name, entry in sorted(tables[on].items())
@@ -70,7 +70,7 @@ def values_table(tables: Tables) -> Table:
     return Table(("flag", "value", "for", "revision", "by", "reason", ""), rows)
 
 
-def _limits_text(entry: Entry) -> str:
+def _format_validity_period(entry: Entry) -> str:
     """Return when a value begins and ends: "from step 1200, for 600 s"."""
     parts = []
     if entry.at_step is not None:
@@ -144,19 +144,19 @@ def _step_row(step: Step) -> tuple[str, ...]:
         str(step.revision),
         moment_text(record.time),
         shorten(change),
-        shorten(_state_of(step)),
+        shorten(_format_verdict(step)),
         shorten(record.by),
         shorten(record.reason),
     )
 
 
-def _state_of(step: Step) -> str:
+def _format_verdict(step: Step) -> str:
     return "undecided" if step.verdict is None else step.verdict
 
 
 def step_json(step: Step) -> dict[str, Any]:
     """Return a change as JSON."""
-    return {"revision": step.revision, **as_json(step.record), "state": _state_of(step)}
+    return {"revision": step.revision, **as_json(step.record), "state": _format_verdict(step)}
 
 
 # ---- What became of a change ----

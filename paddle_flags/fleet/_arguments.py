@@ -14,7 +14,7 @@ _UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(d|h|ms|m|s)")
 
 
-def seconds_of(duration: float | str | None, name: str) -> float | None:
+def parse_seconds(duration: float | str | None, name: str) -> float | None:
     """Return the seconds of 90, `"90"`, `"90s"`, `"10m"` or `"1h30m"`; None is for ever."""
     seconds: float | None = -1.0
     if not isinstance(duration, str):

@@ -66,15 +66,15 @@ class Barrier:
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
         self._deadline = self._clock.now() + self._timeout
-        self._round = self._member.begin_check(self._patterns, self._expect)
+        self._round = self._member.announce_check(self._patterns, self._expect)
         self._since = self._member.revision  # records up to here are of an earlier process
         seen_alive = self._clock.now()
         while True:
-            note = self._find_note()
+            note = self._find_latest_note()
             stage, who = note.get("stage"), note.get("who")
             if stage == DIFFERENT:
                 raise self._error_of(note)
-            if stage == ALIKE and self._is_covered_by(note):
+            if stage == ALIKE and self._is_confirmed_by(note):
                 return  # also if a change has come since
             if who == self._member.name and stage != ALIKE:
                 self._compare_and_write()
@@ -83,11 +83,11 @@ class Barrier:
                 every = read_alive(self._member.store)
                 raise self._missing_error(every, self._expect or len(every))
             if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
-                self._offer_to_compare(note)
+                self._try_to_lead_comparison(note)
                 seen_alive = self._clock.now()
             self._clock.sleep(_POLL)
 
-    def _is_covered_by(self, note: Mapping[str, Any]) -> bool:
+    def _is_confirmed_by(self, note: Mapping[str, Any]) -> bool:
         """Return whether this member is like those that were compared, and enough were."""
         is_alike = not {note.get("digest"), UNCHECKED}.isdisjoint(self._member.compared)
         return is_alike and note.get("count", 0) >= (self._expect or 0)
@@ -95,31 +95,31 @@ class Barrier:
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
         is_due = self._clock.now() - seen >= self._member.ttl
-        return is_due and _document.document_of(self._member.store, who) is None
+        return is_due and _document.read_if_alive(self._member.store, who) is None
 
-    def _find_note(self) -> Mapping[str, Any]:
+    def _find_latest_note(self) -> Mapping[str, Any]:
         """Return what was written last about this check; {}: nothing."""
         notes = [each for each in self._member.notes if each.check.get("round") == self._round]
         if notes and (notes[-1].check.get("stage") == COMPARES or notes[-1].revision > self._since):
             return notes[-1].check
         return {}
 
-    def _offer_to_compare(self, note: Mapping[str, Any]) -> None:
+    def _try_to_lead_comparison(self, note: Mapping[str, Any]) -> None:
         """Compare for all, unless another one has written that it does since `note`."""
-        self._write_note(COMPARES, lambda: self._find_note() == note)
+        self._write_note(COMPARES, lambda: self._find_latest_note() == note)
 
     def _write_note(
         self, stage: str, is_wanted: Callable[[], bool] = lambda: True, **more: Any
     ) -> None:
         note = {"round": self._round, "stage": stage, "who": self._member.name, **more}
-        self._member.write(Record(CHECK, by=self._member.name, check=note), is_wanted)
+        self._member.write_note(Record(CHECK, by=self._member.name, check=note), is_wanted)
 
     def _compare_and_write(self) -> None:
         """Compare the documents of all, and write what was found."""
         while True:
             here = self._wait_for_members()
             documents = {n: each for n, each in here.items() if each.get("digest") != UNCHECKED}
-            is_alike, lines = _are_alike(documents), _rejections(documents)
+            is_alike, lines = _has_no_differences(documents), _rejections(documents)
             if is_alike and not lines:
                 digest = next(iter(_digests_of(documents)), UNCHECKED)
                 self._write_note(ALIKE, digest=digest, count=len(here))
@@ -131,7 +131,7 @@ class Barrier:
         lines += _document.summarize_differences(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
-        self._write_note(DIFFERENT, lines=lines, differences=_rows_of(found))
+        self._write_note(DIFFERENT, lines=lines, differences=_make_difference_rows(found))
 
     def _wait_for_members(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
@@ -192,7 +192,7 @@ def _digests_of(documents: Documents) -> set[str]:
     return {each.get("digest", "unknown") for each in documents.values()}
 
 
-def _are_alike(documents: Documents) -> bool:
+def _has_no_differences(documents: Documents) -> bool:
     if len(_digests_of(documents)) > 1:
         return False
     selected = {name for each in documents.values() for name in each.get("selected", ())}
@@ -208,7 +208,7 @@ def _rejections(documents: Documents) -> list[str]:
     ]
 
 
-def _rows_of(found: list[Difference]) -> list[list[str | None]]:
+def _make_difference_rows(found: list[Difference]) -> list[list[str | None]]:
     """Return the holders in differences as JSON, as many as a record has room for."""
     rows: list[list[str | None]] = []
     size = 0

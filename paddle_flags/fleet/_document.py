@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._flags import Answer
-from paddle_flags.fleet._record import valid_fields
+from paddle_flags.fleet._record import filter_valid_fields
 from paddle_flags.fleet._store import MAX_RECORD, is_name
 
 if TYPE_CHECKING:
@@ -114,12 +114,12 @@ def decode(member: StoredMember) -> Document:
     fields: Any = None
     with suppress(ValueError):
         fields = _json.read(member.document)
-    document = valid_fields(fields, _FORM)
+    document = filter_valid_fields(fields, _FORM)
     document["alive"] = member.alive
     if not member.document:
         document["problem"] = "this user may not read what it says"
     for name, form in (("check", _CHECK), ("details", _DETAILS)):
-        document[name] = valid_fields(document.get(name), form)
+        document[name] = filter_valid_fields(document.get(name), form)
     for each in (document, document["details"]):
         values = each.get("values", {}).items()
         each["values"] = {name: fact for name, fact in values if len(fact) == len(Fact._fields)}
@@ -136,7 +136,7 @@ def read_alive(store: Store) -> Documents:
     return {name: each for name, each in read_recent(store).items() if each["alive"]}
 
 
-def document_of(store: Store, name: str) -> Document | None:
+def read_if_alive(store: Store, name: str) -> Document | None:
     """Return the document of a member that is here; None if there is none."""
     found = store.member(name)
     return decode(found) if found is not None and found.alive else None

@@ -51,12 +51,12 @@ class EtcdStore(Client):
 
     def _read_last_and_revision(self) -> tuple[int, int]:
         """Return the number of the last record, and the revision of etcd when it was that."""
-        answer = self._ask("kv/range", {"key": self._key("head")})
+        answer = self._ask("kv/range", {"key": self._encode_key("head")})
         return _largest_number(answer), int(answer["header"]["revision"])
 
     def _append(self, number: int, record: bytes) -> bool:
         attempt = secrets.token_bytes(_NONCE)
-        key, head = self._record_key(number), self._key("head")
+        key, head = self._record_key(number), self._encode_key("head")
         before: Body = {"target": "VERSION", "version": "0"}
         if number > 1:
             before = {"target": "VALUE", "value": _b64(b"%d" % (number - 1))}
@@ -72,16 +72,16 @@ class EtcdStore(Client):
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
             raise self.unreachable(what)
-        return any(value.startswith(attempt) for value in _values(held))
+        return any(value.startswith(attempt) for value in _decode_values(held))
 
     def _read(self, first: int) -> list[bytes]:
         key = self._record_key(first)
-        found = self._read_page(key, self._key("log0"))
+        found = self._read_page(key, self._encode_key("log0"))
         if all(kv["key"] != key for kv in found.get("kvs", ())):
-            compacted = self._ask("kv/range", {"key": self._key("compacted")})
+            compacted = self._ask("kv/range", {"key": self._encode_key("compacted")})
             if first <= _largest_number(compacted):
                 raise self._make_compacted_error(first)
-        return [value[_NONCE:] for value in _values(found)]
+        return [value[_NONCE:] for value in _decode_values(found)]
 
     def _wait(self, after: int, timeout: float) -> int:
         end = time.monotonic() + timeout
@@ -91,9 +91,9 @@ class EtcdStore(Client):
         while number <= after and (left := end - time.monotonic()) > 0:
             if watch is None:
                 number, revision = self._read_last_and_revision()
-                create = {"key": self._key("head"), "start_revision": str(revision + 1)}
+                create = {"key": self._encode_key("head"), "start_revision": str(revision + 1)}
                 watch = self._request(WATCH, {"create_request": create})[0]
-            elif (told := _next_number(watch, min(_WATCH, left))) is not None:
+            elif (told := _read_watched_number(watch, min(_WATCH, left))) is not None:
                 number = max(number, told)
             else:
                 watch.close()
@@ -105,12 +105,12 @@ class EtcdStore(Client):
         return self.last() if is_old or number <= after else number
 
     def _base(self) -> tuple[int, bytes]:
-        answer = self._ask("kv/range", {"key": self._key("base")})
-        number, _, base = b"".join(_values(answer)).partition(b"\n")
+        answer = self._ask("kv/range", {"key": self._encode_key("base")})
+        number, _, base = b"".join(_decode_values(answer)).partition(b"\n")
         return int(number or 0), base
 
     def _replace_records(self, number: int, base: bytes) -> bool:
-        key, text, is_doubtful = self._key("compacted"), b"%d" % number, False
+        key, text, is_doubtful = self._encode_key("compacted"), b"%d" % number, False
         while True:
             compacted = self._ask("kv/range", {"key": key})
             if number <= _largest_number(compacted):
@@ -119,7 +119,7 @@ class EtcdStore(Client):
             answer, may_be_done = self._run_transaction(
                 [{"target": "MOD", "key": key, "mod_revision": revision, "result": "EQUAL"}],
                 [
-                    _put_op(self._key("base"), text + b"\n" + base),
+                    _put_op(self._encode_key("base"), text + b"\n" + base),
                     _put_op(key, text),
                     _delete_op(self._record_key(0), self._record_key(number + 1)),
                 ],
@@ -137,7 +137,7 @@ class EtcdStore(Client):
         self._write_document(name, document, _delete_op(self._alive_key(name)))
 
     def _write_document(self, name: str, document: bytes, also: Body) -> None:
-        key = self._key(f"members/{name}")
+        key = self._encode_key(f"members/{name}")
         try:
             self._run_transaction([], [_put_op(key, document, self._ensure_document_lease()), also])
         except EtcdError as error:
@@ -147,7 +147,7 @@ class EtcdStore(Client):
             self._run_transaction([], [_put_op(key, document, self._ensure_document_lease()), also])
 
     def _alive_key(self, name: str) -> str:
-        return self._key(f"members/{name}!")
+        return self._encode_key(f"members/{name}!")
 
     def _keep_alive(self, name: str) -> None:
         lease = self._leases.get(name, "")
@@ -173,11 +173,11 @@ class EtcdStore(Client):
         return int(self._ask("lease/keepalive", {"ID": lease}).get("TTL", "0")) > 0
 
     def _member(self, name: str) -> StoredMember | None:
-        key = self._key(f"members/{name}")
-        return self._read_members(key, self._key(f"members/{name}!\0")).get(name)
+        key = self._encode_key(f"members/{name}")
+        return self._read_members(key, self._encode_key(f"members/{name}!\0")).get(name)
 
     def _members(self) -> dict[str, StoredMember]:
-        return self._read_members(self._key("members/"), self._key("members0"))
+        return self._read_members(self._encode_key("members/"), self._encode_key("members0"))
 
     def _read_members(self, start: str, end: str) -> dict[str, StoredMember]:
         found: dict[str, bytes] = {}
@@ -197,11 +197,11 @@ class EtcdStore(Client):
             if is_name(name)
         }
 
-    def _key(self, name: str) -> str:
+    def _encode_key(self, name: str) -> str:
         return _b64(f"{self._prefix}{name}".encode())
 
     def _record_key(self, number: int) -> str:
-        return self._key(f"log/{number:020}")
+        return self._encode_key(f"log/{number:020}")
 
     def _ask(self, path: str, body: Body) -> Body:
         answer: Body = self._request(path, body)[0]
@@ -246,15 +246,15 @@ def _delete_op(key: str, end: str = "") -> Body:
     return {"request_delete_range": {"key": key, "range_end": end}}
 
 
-def _values(answer: Body) -> list[bytes]:
+def _decode_values(answer: Body) -> list[bytes]:
     return [base64.b64decode(kv.get("value", "")) for kv in answer.get("kvs", ())]
 
 
 def _largest_number(answer: Body) -> int:
-    return max([0, *map(int, _values(answer))])
+    return max([0, *map(int, _decode_values(answer))])
 
 
-def _next_number(stream: Stream, seconds: float) -> int | None:
+def _read_watched_number(stream: Stream, seconds: float) -> int | None:
     """Return the number that a watch tells next, or 0; None if it has ended, or tells nothing."""
     try:
         result = json.loads(stream.next(seconds))["result"]

@@ -226,11 +226,11 @@ class Client(Store):
             self.check_open()
             # A mistyped address fails at once; a cluster that restarts is waited for.
             if time.monotonic() + pause >= end or not (self._has_worked or is_doubtful):
-                raise self._unreachable(reasons)
+                raise self._make_unreachable_error(reasons)
             self.closed.wait(pause)
             pause, patience = min(2 * pause, _LONGEST_PAUSE), 2 * patience
 
-    def _unreachable(self, reasons: dict[Node, str]) -> FleetError:
+    def _make_unreachable_error(self, reasons: dict[Node, str]) -> FleetError:
         told = "; ".join(f"{host}:{port}: {why}" for (host, port), why in reasons.items())
         advice = ""
         if "TLS: " in told and "alert" in told and "certificate" in told:
@@ -295,7 +295,7 @@ class Client(Store):
             body = None
         if isinstance(body, dict) and "error" in body:
             error = body["error"]  # of a stream: a document
-            raise self._refusal(error if isinstance(error, dict) else body)
+            raise self._convert_error_answer(error if isinstance(error, dict) else body)
         found = body.get("result", body) if isinstance(body, dict) else None
         if isinstance(found, dict) and "header" in found:
             return found
@@ -308,7 +308,7 @@ class Client(Store):
         what = f"{node[0]}:{node[1]} answers {status} {text!r}: expected {expected}"
         raise self.error(what)
 
-    def _refusal(self, body: Body) -> Exception:
+    def _convert_error_answer(self, body: Body) -> Exception:
         code = body.get("code", body.get("grpc_code", 0))
         text = str(body.get("message") or body.get("error"))
         if any(old in text for old in _OLD_TOKEN):

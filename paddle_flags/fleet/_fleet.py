@@ -13,14 +13,14 @@ from paddle_flags.extend import hides_internal_frames, normalize_name, quote_val
 from paddle_flags.fleet import _document, _record, _state
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._clock import SYSTEM, Clock
-from paddle_flags.fleet._document import Difference, document_of, read_alive, wait_for_details
+from paddle_flags.fleet._document import Difference, read_alive, read_if_alive, wait_for_details
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._open import TIMEOUT, is_address, open_store
 from paddle_flags.fleet._operate import Operator, Outcome
 from paddle_flags.fleet._record import Change, Record, check_batch, check_text, selector, text_of
 from paddle_flags.fleet._role import host_name
 from paddle_flags.fleet._state import COMMITTED, Entry, Key, Selected, State, Step, entries_of
-from paddle_flags.fleet._status import Status, status_of
+from paddle_flags.fleet._status import Status, build_fleet_status
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -209,13 +209,13 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            now, then = self._follower.state, self._follower.at(revision)
+            now, then = self._follower.state, self._follower.compute_state_at(revision)
             old, new = entries_of(now, lasting=False), entries_of(then)
             keys = [key for key in {**old, **new} if old.get(key) != new.get(key)]
             changes = _changes_to_restore(keys, then, self._store)
         if not changes:
             return Outcome(0, COMMITTED, {}, {})
-        return self._change_back(f"reset to revision {revision}", changes, now.changed, options)
+        return self._submit_reversal(f"reset to revision {revision}", changes, now.changed, options)
 
     def undo(self, revision: int | None = None, **options: Unpack[Options]) -> Outcome:
         """Take back one change: its flags get the values that the fleet gave them before it.
@@ -231,9 +231,9 @@ class Fleet:
             number, changes = _find_undo(self._follower, revision, self._by)
             expect = self._follower.state.changed
         options["confirm"] = {each.name for each in changes}
-        return self._change_back(f"{_UNDO}{number}", changes, expect, options)
+        return self._submit_reversal(f"{_UNDO}{number}", changes, expect, options)
 
-    def _change_back(
+    def _submit_reversal(
         self, what: str, changes: Iterable[Change], expect: int, options: Options
     ) -> Outcome:
         why = options.get("reason")
@@ -251,13 +251,13 @@ class Fleet:
         `at_step`.
         """
         tables = self.values_by_selector()
-        if member is not None and (known := document_of(self._store, member)):
+        if member is not None and (known := read_if_alive(self._store, member)):
             return Selected(member, known.get("role"), known.get("host", "")).values(tables)
         return dict(tables.get(selector(role, host, member), {}))
 
     def values_by_selector(self) -> dict[str, dict[str, Entry]]:
         """Return all values, by `"all"`, `"role:R"`, `"host:H"` or `"member:M"`, and by flag."""
-        return _state.tables_of(self._read_state().batches)
+        return _state.build_tables(self._read_state().batches)
 
     def names(self, *names: str) -> frozenset[str]:
         """Return names of flags, and their aliases and former names, as members say."""
@@ -272,7 +272,7 @@ class Fleet:
     def status(self) -> Status:
         """Return the members and their states."""
         state, log = self._read_state(), self.log()
-        return status_of(self.url, state, _document.read_recent(self._store), log)
+        return build_fleet_status(self.url, state, _document.read_recent(self._store), log)
 
     def diff(self) -> list[Difference]:
         """Return the flags whose values differ in members for which the fleet says the same.
@@ -300,12 +300,12 @@ class Fleet:
         """
         with self._lock:
             self._follower.catch_up()
-            return _state.history_of(self._follower.log())
+            return _state.history_of(self._follower.read_log())
 
 
 def _find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, tuple[Change, ...]]:
     """Return the revision to be undone, and the changes that undo it."""
-    url, steps = follower.store.url, _state.history_of(follower.log())
+    url, steps = follower.store.url, _state.history_of(follower.read_log())
     if revision is not None:
         step = next((each for each in steps if each.revision == revision), None)
         if step is None:
@@ -323,8 +323,8 @@ def _find_undo(follower: Follower, revision: int | None, by: str) -> tuple[int, 
 
 def _changes_to_undo(follower: Follower, revision: int) -> tuple[Change, ...]:
     """Return what undoes a change; raise FleetError if later ones stand in the way."""
-    before = follower.at(revision - 1)
-    states = (before, follower.at(revision), follower.state)
+    before = follower.compute_state_at(revision - 1)
+    states = (before, follower.compute_state_at(revision), follower.state)
     old, after, now = (entries_of(each, lasting=False) for each in states)
     keys = sorted(key for key in old.keys() | after.keys() if old.get(key) != after.get(key))
     if not keys:

@@ -80,10 +80,10 @@ class Follower:
             return  # meanwhile: the next call reads that base
         if not records:
             raise self._lost_error(f"ends with revision {self.store.last()}")
-        self._check_fleet(_decode(records[0], self.state.revision).fleet)
+        self._check_fleet(_decode_or_ignore(records[0], self.state.revision).fleet)
 
     def _follow_record(self, data: bytes) -> Record:
-        record = _decode(data, self.state.revision + 1)
+        record = _decode_or_ignore(data, self.state.revision + 1)
         self._check_fleet(record.fleet)
         self.state = self.state.after(record)
         return record
@@ -152,7 +152,7 @@ class Follower:
             records = self.store.read(number)
         except CompactedError:
             return False
-        return bool(records) and _decode(records[0], number).id == record.id
+        return bool(records) and _decode_or_ignore(records[0], number).id == record.id
 
     def compact(self) -> bool:
         """Replace old records by a base if there are many; the last 200 stay."""
@@ -164,14 +164,14 @@ class Follower:
         self.base = self.store.base()[0]
         if number <= self.base:  # somebody else has renewed it
             return False
-        while (state := self.at(number)).question:  # a base has none
+        while (state := self.compute_state_at(number)).question:  # a base has none
             number = state.question.revision - 1
         self.base = number
         return self.store.compact(number, to_json(state))
 
-    def at(self, revision: int) -> State:
+    def compute_state_at(self, revision: int) -> State:
         """Return the state at an earlier revision; raise CompactedError if it was replaced."""
-        records, state = self.log(), self._first
+        records, state = self.read_log(), self._first
         first, last = state.revision, state.revision + len(records)
         if not first <= revision <= last:
             raise CompactedError(f"revision {revision}: expected one from {first} to {last}")
@@ -179,7 +179,7 @@ class Follower:
             state = state.after(record)
         return state
 
-    def log(self) -> list[Record]:
+    def read_log(self) -> list[Record]:
         """Return the records that are left, the oldest first; those that were read stay known."""
         while True:
             number, data = self.store.base()
@@ -196,7 +196,7 @@ def _decode_base(data: bytes, number: int) -> State:
     return from_json(data, f"base {number}", number)
 
 
-def _decode(data: bytes, revision: int) -> Record:
+def _decode_or_ignore(data: bytes, revision: int) -> Record:
     """Return a record; one that isn't ours changes nothing, for everybody alike."""
     try:
         return _record.decode(data, revision)

@@ -107,7 +107,7 @@ def join(
 def _start_membership(url: str | Store, options: Options) -> Membership:
     global _member, _is_joining  # one process, one membership
     with _joining:
-        _refuse_while_joining()
+        _check_not_joining()
         if _member is not None:
             what = f"{_member.url} already, as {_member.name}"
             raise FleetError(f"this process is a member of {what}")
@@ -134,7 +134,7 @@ def leave() -> None:
     """End the membership of this process, if there is one; its flags keep their values."""
     global _member
     with _joining:
-        _refuse_while_joining()
+        _check_not_joining()
         left, _member = _member, None
         fleet_hooks.clear()
     if left is not None:
@@ -192,7 +192,7 @@ def _refuse_nonmember(called: Callable[..., None]) -> NoReturn:
     raise FleetError(f"fleet.{called.__name__}: {message}")
 
 
-def _refuse_while_joining() -> None:
+def _check_not_joining() -> None:
     if _is_joining:  # this thread has the lock: a validator or watcher runs in `join`
         message = "this process is joining a fleet: a validator or watcher can't join or leave one"
         raise FleetError(message)
@@ -254,7 +254,7 @@ class LocalFlags:
         return f"{name}: was defined just now"
 
     def check(self, values: Values) -> str | None:
-        return self._call_with_values(values, lib.pd_config_check)
+        return self._call_with_fleet_config(values, lib.pd_config_check)
 
     def replace(
         self,
@@ -263,16 +263,16 @@ class LocalFlags:
         trail: Sequence[Values],
     ) -> str | None:
         global _given
-        problem = self._call_with_values(values, lib.pd_config_apply)
+        problem = self._call_with_fleet_config(values, lib.pd_config_apply)
         if problem is None:
             before, _given = _given, dict(values)
-            self._report_change(before, about)
+            self._add_changes_to_audits(before, about)
         return problem
 
     def count_dropped_values(self) -> int:
         return int(lib.pd_config_count_dropped(lib.PD_SOURCE_FLEET))
 
-    def _call_with_values(self, values: Values, function: Callable[..., int]) -> str | None:
+    def _call_with_fleet_config(self, values: Values, function: Callable[..., int]) -> str | None:
         err = new_error()
         made = ffi.new("pd_config **")
         check_status(lib.pd_config_new(lib.PD_SOURCE_FLEET, made, err), err)
@@ -289,7 +289,7 @@ class LocalFlags:
             raise failure  # Ctrl+C, while the program joins or ticks
         return None if done else cut_reason(found.to_exception(err, errors.FlagParseError).errors)
 
-    def _report_change(self, before: Values, last: Record | None) -> None:
+    def _add_changes_to_audits(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
         live: Any = sys.modules.get("paddle_flags.live._serve")
         if live is None or not live.list_open_servers():

@@ -10,7 +10,7 @@ from paddle_flags.fleet._document import read_alive
 from paddle_flags.fleet._flags import NEVER, Answer, Flags, Traits, Values, text_in
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import ABORT, ASK, CHECK, END, Record
-from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, apply_batches, tables_of
+from paddle_flags.fleet._state import ENDED, Selected, State, Verdict, apply_batches, build_tables
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -79,9 +79,9 @@ class Member:
     def values(self) -> Values:
         return self._flags.fleet_values
 
-    def wanted_values(self) -> dict[str, str]:
+    def compute_fleet_values(self) -> dict[str, str]:
         """Return what the fleet says for this member, also where it could not take that."""
-        tables = tables_of(filter(self._is_current, self.log_state.batches))
+        tables = build_tables(filter(self._is_current, self.log_state.batches))
         return {name: each.value for name, each in self.selected.values(tables).items()}
 
     # ---- Following ----
@@ -134,12 +134,12 @@ class Member:
         """Return whether the values may be others than those that were applied last."""
         return (
             self._applied < self.log_state.changed
-            or any(self.steps.is_reached(step) for _, step in self._awaited_steps())
+            or any(self.steps.is_reached(step) for _, step in self._list_step_changes())
             or self._flags.count_dropped_values() != self._dropped
             or self._find_traits() != self._traits
         )
 
-    def _awaited_steps(self) -> list[tuple[Record, int]]:
+    def _list_step_changes(self) -> list[tuple[Record, int]]:
         """Return the changes that have not come yet, with their steps."""
         return [
             (batch, batch.at_step)
@@ -164,7 +164,7 @@ class Member:
 
     def _apply_state(self) -> None:
         with self._applying:
-            for batch, step in self._awaited_steps():
+            for batch, step in self._list_step_changes():
                 if self.steps.is_reached(step):
                     self._reached[batch.revision] = self.steps.last or 0
             self._update_end_times()
@@ -206,7 +206,7 @@ class Member:
         known = self._fitting if now == self._fitting_as else {}
         self._fitting = {b.revision: known[b.revision] for b in batches if b.revision in known}
         self._fitting_as = now
-        return apply_batches(batches, self.selected, self._check_batch)
+        return apply_batches(batches, self.selected, self._find_rejection)
 
     def withhold_values(self, *, withheld: bool) -> None:
         """Take the values of the fleet back from flags that can change, or give them again."""
@@ -217,7 +217,7 @@ class Member:
     def _is_current(self, batch: Record) -> bool:
         return self.steps.is_reached(batch.at_step) and batch.revision not in self._over
 
-    def _check_batch(self, batch: Record, wanted: Values) -> Answer | None:
+    def _find_rejection(self, batch: Record, wanted: Values) -> Answer | None:
         """Return why the program can't have these values, which a batch brings.
 
         What fits once fits until a definition changes; what doesn't is checked at each look.
@@ -256,8 +256,8 @@ class Member:
         for batch in self.log_state.batches[-_MOST_ANSWERS:]:
             revision = batch.revision
             if revision in told:
-                self.answers[revision] = told[revision] or self._answer_for(batch)
-            elif self.selected.is_concerned(batch.changes):
+                self.answers[revision] = told[revision] or self._answer_for_valid_batch(batch)
+            elif self.selected.is_affected_by(batch.changes):
                 waits = Answer(_flags.WAITS, f"step {batch.at_step}")
                 self.answers[revision] = Answer(ENDED) if revision in self._over else waits
         self.answers.update(self._find_ended_still_set())
@@ -274,7 +274,7 @@ class Member:
                 found.setdefault(revision, []).append(name)
         return {revision: _restart_answer(names) for revision, names in found.items()}
 
-    def list_standing_problems(self) -> list[int]:
+    def list_unapplied_changes(self) -> list[int]:
         """Return the changes not taken, or not taken back, that later ones have not replaced."""
         found = set(self._find_ended_still_set())
         later: set[tuple[str, str]] = set()
@@ -286,15 +286,15 @@ class Member:
             later |= keys if batch.is_lasting else set()
         return sorted(found, reverse=True)
 
-    def _answer_for(self, batch: Record) -> Answer:
+    def _answer_for_valid_batch(self, batch: Record) -> Answer:
         """Return whether the values of a batch that passed all checks take effect."""
-        answer = self._find_effect(self.values, batch.revision)
+        answer = self._answer_for_values(self.values, batch.revision)
         step = self._reached.get(batch.revision)
         if answer.state == _flags.APPLIED and step is not None and step != batch.at_step:
             return answer._replace(why=f"at step {step}, not {batch.at_step}")
         return answer
 
-    def _find_effect(self, values: Values, revision: int) -> Answer:
+    def _answer_for_values(self, values: Values, revision: int) -> Answer:
         """Return the same of the values that a revision has given."""
         names = sorted(name for name, each in values.items() if each.revision == revision)
         traits = self._flags.read_flag_traits(names) if names else {}
@@ -413,14 +413,14 @@ class Member:
 
     def _answer_question(self, question: Record) -> Answer:
         """Return the answer to a question; one for a step closes the gate before it looks."""
-        if not self.selected.is_concerned(question.changes):
+        if not self.selected.is_affected_by(question.changes):
             return Answer(_flags.ACCEPTED)
         if question.at_step is not None and not question.dry_run:
             why = self.steps.close_gate_at(question.at_step)
             if why:
                 return Answer(_flags.REJECTED, why)
         values, verdicts = self._compute_values(question)
-        answer: Answer = verdicts[-1].why or self._find_effect(values, question.revision)
+        answer: Answer = verdicts[-1].why or self._answer_for_values(values, question.revision)
         return Answer(_flags.ACCEPTED) if answer.state == _flags.APPLIED else answer
 
     def _abort_overdue_change(self) -> None:
@@ -436,22 +436,22 @@ class Member:
 
     def update_gate(self) -> None:
         """Let ticks pass until the next step at which something is to happen."""
-        steps = [s for each, s in self._awaited_steps() if self.selected.is_concerned(each.changes)]
-        self.steps.move_gate(min([*steps, self._gating_step()]))
+        steps = [s for b, s in self._list_step_changes() if self.selected.is_affected_by(b.changes)]
+        self.steps.move_gate(min([*steps, self._find_gate_step()]))
 
-    def _gating_step(self) -> float:
+    def _find_gate_step(self) -> float:
         """Return the step of a question that this member has accepted, and that isn't overdue."""
         question = self.log_state.question
         if question is None or self._asked == (question.revision, NEVER):
             return NEVER
         answer = self.answers.get(question.revision, Answer(_flags.REJECTED))
-        concerned = self.selected.is_concerned(question.changes)
+        affected = self.selected.is_affected_by(question.changes)
         good = answer.state not in (_flags.REJECTED, _flags.RESTART)
-        return question.at_step if concerned and good and question.at_step is not None else NEVER
+        return question.at_step if affected and good and question.at_step is not None else NEVER
 
     def is_undecided(self, step: int) -> bool:
         """Return whether a tick of `step` must wait for a decision."""
-        return self._gating_step() <= step
+        return self._find_gate_step() <= step
 
     def stop_waiting(self) -> None:
         """Pass the gate without a decision; a change that comes later applies late."""

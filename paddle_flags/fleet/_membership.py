@@ -133,17 +133,17 @@ class Membership:
             self._member.start()
             self._check_name_free()
         except UnreachableError as error:
-            if not self._start_from_file(str(error)):
+            if not self._start_from_snapshot(str(error)):
                 raise
             self._lost_since = self._clock.now()
             return
         if not self.revision:
-            self._start_from_file(f"{self.url}: the engine has lost its state")
+            self._start_from_snapshot(f"{self.url}: the engine has lost its state")
         self._write_snapshot()
         self._announce(self._build_document())
         self._check_name_free()  # which may have come at the same moment
 
-    def _start_from_file(self, why: str) -> bool:
+    def _start_from_snapshot(self, why: str) -> bool:
         """Begin with the values of the snapshot file; return whether it has any."""
         state = read_snapshot(self._options.snapshot) if self._options.snapshot else None
         if state is None or not state.revision:
@@ -158,7 +158,7 @@ class Membership:
         """Raise FleetError if a process of this machine that runs has the name."""
         if self._options.observe:
             return
-        other = _document.document_of(self.store, self.name) or {}
+        other = _document.read_if_alive(self.store, self.name) or {}
         pid, process = other.get("pid", 0), other.get("process")
         if other.get("host") != self.host or pid in (0, os.getpid(), self._published.get("pid")):
             return
@@ -184,7 +184,7 @@ class Membership:
         try:
             with self._lock:  # of what the thread is saying
                 us, who = self._published, ("host", "pid", "process")
-                there = _document.document_of(self.store, self.name) if us else None
+                there = _document.read_if_alive(self.store, self.name) if us else None
                 has_successor = there and any(there.get(each) != us[each] for each in who)
                 if us and not has_successor:  # whom this would hide
                     self.store.withdraw(self.name, _document.departed_document(us))
@@ -294,7 +294,7 @@ class Membership:
 
     def _renew_lease(self) -> None:
         self.store.keep_alive(self.name)
-        self._handle_renewed_lease()
+        self._note_lease_renewal()
 
     def _announce(self, document: dict[str, Any]) -> None:
         if not self._options.observe:
@@ -302,9 +302,9 @@ class Membership:
             self.store.announce(self.name, data, self.ttl)
         self._published = document
         self.compared = [*self.compared, document["digest"]][-_MOST_COMPARED:]
-        self._handle_renewed_lease()
+        self._note_lease_renewal()
 
-    def _handle_renewed_lease(self) -> None:
+    def _note_lease_renewal(self) -> None:
         self._renewed_at = self._clock.now()
         if self._is_lost:
             self._is_lost = False
@@ -328,12 +328,12 @@ class Membership:
             "step": member.steps.last,
             "answers": {str(n): member.answers[n] for n in sorted(member.answers)[-_MOST_ANSWERS:]},
             "counting": member.list_changes_to_end(),
-            "wanted": member.wanted_values(),
+            "wanted": member.compute_fleet_values(),
             "values": {n: each for n, each in facts.values.items() if each.source != "default"},
             "selected": sorted(selected),
             "digest": _document.digest(texts) if facts.is_checked else _document.UNCHECKED,
             **_fields_of(facts, "sensitive", "unsafe", "aliases", "defaults"),
-            "standing": member.list_standing_problems(),
+            "standing": member.list_unapplied_changes(),
             "problem": self.problem,
             "check": {"round": self._round, "expect": self._expect} if self._round else {},
             "details": self._details if self._clock.now() < self._details_end else {},
@@ -352,7 +352,7 @@ class Membership:
         self._member.update_values()
         self._clock.spawn(self._try_to_publish, f"paddle_flags fleet {self.name} says")
 
-    def begin_check(self, patterns: list[str], expect: int | None) -> int:
+    def announce_check(self, patterns: list[str], expect: int | None) -> int:
         """Publish that `check` was called; return how often it was."""
         with self._lock:
             if self._options.observe:
@@ -364,7 +364,7 @@ class Membership:
             self._announce(self._build_document())
             return self._round
 
-    def write(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
+    def write_note(self, record: Record, is_wanted: Callable[[], bool] = lambda: True) -> None:
         """Write a record about a check; a member that may not write the log notes it for itself."""
         with self._lock:
             try:
@@ -400,9 +400,9 @@ class Membership:
             check_count("step", -1 if step is None else step)
         self._flags.is_ticking = True
         if self._member.steps.reach_and_test_gate(step):
-            self._pass_gate(step)
+            self._wait_at_step_gate(step)
 
-    def _pass_gate(self, step: int) -> None:
+    def _wait_at_step_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
         member, timeout = self._member, self._options.tick_timeout
         deadline = self._clock.now() + timeout

@@ -31,7 +31,7 @@ _URL = "<url>"  # stands in a server's messages for the address that the client 
 _loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process
 
 
-def event_loop() -> asyncio.AbstractEventLoop:
+def ensure_event_loop() -> asyncio.AbstractEventLoop:
     """Return the event loop of all stores of this process, which a thread runs."""
     pid = os.getpid()
     if pid not in _loops:
@@ -64,7 +64,7 @@ class MemoryStore(Store):
     def _read(self, first: int) -> list[bytes]:
         if first <= self._stored[0]:
             raise self._make_compacted_error(first)
-        return list(_limit_bytes((each, each) for each in self._log[first - self._stored[0] - 1 :]))
+        return list(_limit_size((each, each) for each in self._log[first - self._stored[0] - 1 :]))
 
     def _base(self) -> tuple[int, bytes]:
         return self._stored
@@ -96,10 +96,10 @@ class MemoryStore(Store):
     def page(self, after: str) -> list[tuple[str, bytes, bool]]:
         """Return the members behind a name; all there are or some, and none at the end."""
         behind = ((name, each) for name, each in self.members().items() if name > after)
-        return list(_limit_bytes((each.document, (name, *each)) for name, each in behind))
+        return list(_limit_size((each.document, (name, *each)) for name, each in behind))
 
 
-def _limit_bytes(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
+def _limit_size(found: Iterable[tuple[bytes, Any]]) -> Iterator[Any]:
     """Return things until the data that is counted for them is enough for one answer."""
     size = 0
     for data, thing in found:
@@ -116,7 +116,7 @@ class Server:
         self._stores: dict[str, MemoryStore] = {}  # each is made when it is first asked for
         self._grown: dict[str, asyncio.Event] = {}
 
-    async def call(self, job: str, method: str, args: Sequence[Any]) -> tuple[str, Any]:
+    async def call_store(self, job: str, method: str, args: Sequence[Any]) -> tuple[str, Any]:
         """Return "" and the result, or the name of an error's class and its text."""
         store = self._stores.setdefault(job, MemoryStore(_URL))
         if method not in METHODS:
@@ -138,7 +138,7 @@ class Server:
 
 
 class RemoteStore(Store):
-    """A store whose state a `Server` has. Subclasses bring the transport, in `event_loop()`."""
+    """A store whose state a `Server` has. Subclasses transport it, in `ensure_event_loop()`."""
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
@@ -155,18 +155,18 @@ class RemoteStore(Store):
         for call in list(self._calls):
             call.cancel()
         if self._links:
-            event_loop().call_soon_threadsafe(self._close_connections)
+            ensure_event_loop().call_soon_threadsafe(self._close_connections)
 
     def _close_connections(self) -> None:
         """Close the connections, in the loop."""
 
     async def _ask(self, method: str, args: Sequence[Any]) -> tuple[str, Any]:
-        """Return what `Server.call` returned, or raise OSError."""
+        """Return what `Server.call_store` returned, or raise OSError."""
         raise NotImplementedError
 
     def _ask_and_wait(self, method: str, args: Sequence[Any], timeout: float) -> tuple[str, Any]:
         asked = asyncio.wait_for(self._ask(method, args), timeout)
-        call = asyncio.run_coroutine_threadsafe(asked, event_loop())
+        call = asyncio.run_coroutine_threadsafe(asked, ensure_event_loop())
         self._calls.add(call)
         try:
             self.check_open()

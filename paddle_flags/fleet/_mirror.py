@@ -121,8 +121,8 @@ class Mirror:
         which see a change of the source at different times, would change the target to and fro.
         """
         for _ in range(_TRIES):
-            self._catch_up()
-            changes = self._changes() if self._is_due else ()
+            self._read_new_records()
+            changes = self._compute_target_changes() if self._is_due else ()
             if not changes:
                 self._is_due = False
                 return None
@@ -130,7 +130,7 @@ class Mirror:
                 return self._write(changes)
         raise FleetError(f"{self._target.store.url}: others were faster {_TRIES} times in a row")
 
-    def _catch_up(self) -> None:
+    def _read_new_records(self) -> None:
         self._source.catch_up()
         base = self._target.base
         try:
@@ -148,7 +148,7 @@ class Mirror:
         self._is_due |= values != self._values or target.base != base
         self._values = values
 
-    def _changes(self) -> tuple[Change, ...]:
+    def _compute_target_changes(self) -> tuple[Change, ...]:
         there = entries_of(self._target.state).items()
         mine = {key: entry.value for key, entry in there if entry.by == self.name}
         return changes_between(mine, self._values)
@@ -162,7 +162,7 @@ class Mirror:
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
-        self._is_due = bool(self._changes())  # if others have changed it again since
+        self._is_due = bool(self._compute_target_changes())  # if others have changed it again since
         return revision, record
 
 

@@ -57,7 +57,7 @@ class Url:
         """Return the options with defaults for those that are missing; refuse unknown ones."""
         for name in self.options:
             if name not in known:
-                self.refuse(f"unknown option {name}{_suggestion(name, known)}")
+                self.refuse(f"unknown option {name}{_suggest_choices(name, known)}")
         return {**known, **self.options}
 
     def poll_seconds(self, default: float) -> float:
@@ -114,7 +114,7 @@ def _parse_host(text: str, shown: str) -> tuple[str, int | None]:
     return found[1].strip("[]"), port
 
 
-def _suggestion(name: str, known: Iterable[str]) -> str:
+def _suggest_choices(name: str, known: Iterable[str]) -> str:
     return f"{suggest_name(name, known) or ';'} expected one of {', '.join(sorted(known))}"
 
 
@@ -134,7 +134,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
         )
     place = parse_url(url)
     if place.scheme not in ENGINES:
-        place.refuse(f"unknown scheme {place.scheme}{_suggestion(place.scheme, ENGINES)}")
+        place.refuse(f"unknown scheme {place.scheme}{_suggest_choices(place.scheme, ENGINES)}")
     module, name, extra = ENGINES[place.scheme]
     try:
         engine = getattr(importlib.import_module(f"{_HERE}.{module}"), name)

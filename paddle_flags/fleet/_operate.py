@@ -189,7 +189,7 @@ class Operator:
         """
         if not self.aliases or all(each.value is not None for each in record.changes):
             return record
-        documents, tables = read_alive(self._store), _state.tables_of(self._state.batches)
+        documents, tables = read_alive(self._store), _state.build_tables(self._state.batches)
         changes = list(record.changes)
         given = {(each.name, each.on) for each in changes}
         for name, value, on in record.changes:
@@ -199,7 +199,7 @@ class Operator:
         return record._replace(changes=_record.check_batch(dict.fromkeys(changes)))
 
     def _conflict_error(self, expect: int) -> ConflictError:
-        since = [each for each in history_of(self._follower.log()) if each.revision > expect]
+        since = [each for each in history_of(self._follower.read_log()) if each.revision > expect]
         at = f"was changed by revision {self._state.changed}, expected {expect}"
         if expect > self._state.revision:  # of another log, or of one that the engine has lost
             at = f"ends with revision {self._state.revision}, expected {expect}"
@@ -251,7 +251,7 @@ class Operator:
 
     def _verdict_on(self, question: int) -> str:
         """Return why somebody else has aborted a question."""
-        steps = (each for each in history_of(self._follower.log()) if each.revision == question)
+        steps = (s for s in history_of(self._follower.read_log()) if s.revision == question)
         verdict = next((each.verdict for each in steps), None)
         return (verdict or "it was not decided in time").removeprefix("aborted: ")
 
@@ -325,7 +325,7 @@ def _members_for(record: Record, documents: Documents) -> set[str]:
     return {
         name
         for name, each in documents.items()
-        if Selected(name, each.get("role"), each.get("host", "")).is_concerned(record.changes)
+        if Selected(name, each.get("role"), each.get("host", "")).is_affected_by(record.changes)
     }
 
 

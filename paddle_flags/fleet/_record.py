@@ -105,7 +105,7 @@ def fields_of(record: Record) -> dict[str, Any]:
 def decode(data: bytes, revision: int) -> Record:
     """Return the record of JSON; raise FleetError if somebody else wrote something else."""
     try:
-        return record_of(_json.read(data))._replace(revision=revision)
+        return parse_record_fields(_json.read(data))._replace(revision=revision)
     except (TypeError, ValueError, KeyError, AttributeError):
         what = f"{quote_value(data[:80])}: expected a record of paddle_flags"
         raise FleetError(f"revision {revision}: {what}") from None
@@ -130,19 +130,19 @@ _CHECK: dict[str, Any] = {
 }
 
 
-def record_of(fields: Any) -> Record:
+def parse_record_fields(fields: Any) -> Record:
     """Return the record of such fields; raise an error of Python if they aren't those of one."""
     if fields["kind"] not in (CHANGE, ASK, ABORT, END, CHECK):
         raise ValueError
     known = {key: fields[key] for key in _FORM.keys() & fields}  # later versions may add some
-    if valid_fields(known, _FORM) != known:
+    if filter_valid_fields(known, _FORM) != known:
         raise TypeError
     known["changes"] = tuple(check_change(Change(*each)) for each in known.get("changes", []))
-    known["check"] = valid_fields(known.get("check"), _CHECK)
+    known["check"] = filter_valid_fields(known.get("check"), _CHECK)
     return Record(**known)
 
 
-def valid_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
+def filter_valid_fields(fields: Any, form: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields that have the form that they should."""
     if not isinstance(fields, dict):
         return {}

@@ -41,7 +41,7 @@ class State:
         question, revision = self.question, self.revision + 1
         then = replace(self, revision=revision, fleet=self.fleet or record.fleet)
         if record.kind == END:
-            return _without_temporary_batch(then, record.of)
+            return _end_temporary_batch(then, record.of)
         if record.of != (question.revision if question else 0):
             return then  # it decides another question, or comes before the decision
         if record.kind == CHANGE:
@@ -60,7 +60,7 @@ def _apply_change(state: State, made: Record) -> State:
     return replace(state, batches=batches, question=None, changed=state.revision)
 
 
-def _without_temporary_batch(state: State, revision: int) -> State:
+def _end_temporary_batch(state: State, revision: int) -> State:
     kept = tuple(
         each for each in state.batches if each.revision != revision or each.duration is None
     )
@@ -99,7 +99,7 @@ Key = tuple[str, str]  # of a value: selector and name
 Tables = dict[str, dict[str, Entry]]  # by selector and name
 
 
-def with_batch(tables: Tables, batch: Record) -> Tables:
+def add_batch_to_tables(tables: Tables, batch: Record) -> Tables:
     """Return the tables after a batch, which replace those before."""
     made = dict(tables)
     about = (batch.revision, batch.time, batch.by, batch.reason, batch.duration, batch.at_step)
@@ -112,18 +112,18 @@ def with_batch(tables: Tables, batch: Record) -> Tables:
     return {on: table for on, table in made.items() if table}
 
 
-def tables_of(batches: Iterable[Record]) -> Tables:
+def build_tables(batches: Iterable[Record]) -> Tables:
     """Return what batches say together."""
     tables: Tables = {}
     for batch in batches:
-        tables = with_batch(tables, batch)
+        tables = add_batch_to_tables(tables, batch)
     return tables
 
 
 def entries_of(state: State, *, lasting: bool = True) -> dict[Key, Entry]:
     """Return entries by selector and name; without what expires, if `lasting`."""
     kept = [each for each in state.batches if not lasting or each.duration is None]
-    tables = tables_of(kept).items()
+    tables = build_tables(kept).items()
     return {(on, name): entry for on, table in tables for name, entry in table.items()}
 
 
@@ -139,7 +139,7 @@ class Selected(NamedTuple):
         roles = [f"role:{self.role}"] if self.role else []
         return ["all", *roles, f"host:{self.host}", f"member:{self.name}"]
 
-    def is_concerned(self, changes: Iterable[Change]) -> bool:
+    def is_affected_by(self, changes: Iterable[Change]) -> bool:
         """Return whether changes may change this member."""
         return not {each.on for each in changes}.isdisjoint(self.selectors())
 
@@ -171,9 +171,9 @@ def apply_batches(
     values: dict[str, Entry] = {}
     verdicts: list[Verdict] = []
     for batch in batches:
-        if not selected.is_concerned(batch.changes):
+        if not selected.is_affected_by(batch.changes):
             continue
-        after = with_batch(tables, batch)
+        after = add_batch_to_tables(tables, batch)
         wanted = selected.values(after)
         why = check(batch, wanted) if wanted != values else None
         if why is None:
@@ -242,7 +242,7 @@ def from_json(data: bytes, what: str, revision: int | None = None) -> State:
     with suppress(ValueError, TypeError, KeyError, AttributeError):
         fields = _json.read(data)
         if find_invalid_field(fields, _FORM) is None and revision in (None, fields["revision"]):
-            batches = tuple(map(_record.record_of, fields["batches"]))
+            batches = tuple(map(_record.parse_record_fields, fields["batches"]))
             return State(fields["revision"], fields["changed"], fields["fleet"], batches)
     raise FleetError(f"{what}: expected the values of a fleet, as paddle_flags writes them")
 

@@ -10,7 +10,7 @@ from paddle_flags.fleet._document import Difference, Documents, differences_of, 
 from paddle_flags.fleet._flags import GOOD, Answer
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import question_text
-from paddle_flags.fleet._state import State, Step, Tables, history_of, tables_of
+from paddle_flags.fleet._state import State, Step, Tables, build_tables, history_of
 from paddle_flags.fleet._store import FleetError, Store
 from paddle_flags.fleet._threads import allocate_lock, start_thread
 
@@ -75,7 +75,7 @@ class Status(NamedTuple):
         return all(each.state in WELL and not each.problems for each in self.members)
 
 
-def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
+def build_fleet_status(url: str, state: State, documents: Documents, log: list[Step]) -> Status:
     """Return the status that the documents of the members show, also of those that have left."""
     members = [
         _member_status(name, each, state, log)
@@ -85,7 +85,7 @@ def status_of(url: str, state: State, documents: Documents, log: list[Step]) -> 
         or time.time() - each.get("time", 0.0) < _RECENT
         or each.get("revision", 0) >= state.changed
     ]
-    members += _missing_members(documents, members)
+    members += _find_missing_ranks(documents, members)
     members.sort(
         key=lambda each: (each.role or "", -1 if each.rank is None else each.rank, each.name)
     )
@@ -128,7 +128,7 @@ def _member_state(document: Mapping[str, Any], state: State, log: list[Step]) ->
     return SLOW, f"{why}; the next one was written {when}"
 
 
-def _missing_members(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
+def _find_missing_ranks(documents: Documents, known: list[MemberStatus]) -> list[MemberStatus]:
     """Return the ranks below the highest number that a member of their role knows."""
     here = {n: each for n, each in documents.items() if each["alive"] and not each.get("left")}
     world = max((each.get("world") or 0 for each in here.values()), default=0)
@@ -216,14 +216,14 @@ class View:
         follower = self._follower = self._follower or Follower(store)
         follower.check_same_log()
         follower.catch_up()
-        log = history_of(follower.log())
+        log = history_of(follower.read_log())
         documents = read_recent(store)
         here = {name: each for name, each in documents.items() if each["alive"]}
         return Seen(
-            status_of(store.url, follower.state, documents, log),
+            build_fleet_status(store.url, follower.state, documents, log),
             differences_of(here),
             frozenset(name for each in here.values() for name in each.get("sensitive", ())),
-            tables_of(follower.state.batches),
+            build_tables(follower.state.batches),
             log,
             time.monotonic(),
         )

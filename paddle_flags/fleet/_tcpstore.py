@@ -155,14 +155,14 @@ class TcpStore(Store):
         pages = [keys[first : first + _AT_ONCE] for first in range(0, len(keys), _AT_ONCE)]
         return [value for page in pages for value in self._ask("multi_get", page)]
 
-    def _find(self, key: str) -> bytes:
+    def _get_or_empty(self, key: str) -> bytes:
         return self._get([key])[0] if self._has(key) else b""
 
     def _set(self, key: str, value: bytes) -> None:
         self._ask("set", key, value)
         self._has(key)  # `set` itself waits for no answer
 
-    def _replace(self, key: str, old: bytes, new: bytes) -> bool:
+    def _compare_and_set(self, key: str, old: bytes, new: bytes) -> bool:
         """Store a value if the key has the value `old`; b"" is that of a key that isn't there."""
         return bool(self._ask("compare_set", key, old, new) == new)
 
@@ -176,7 +176,7 @@ class TcpStore(Store):
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        return self._replace(f"log/{number}", b"", _random_token() + record)
+        return self._compare_and_set(f"log/{number}", b"", _random_token() + record)
 
     def _read(self, first: int) -> list[bytes]:
         end = min(self._last(), first + _AT_ONCE - 1)
@@ -187,16 +187,16 @@ class TcpStore(Store):
 
     def _base(self) -> tuple[int, bytes, bytes]:
         """Return the number, the base, and the stored text that has both."""
-        text = self._find("base")
+        text = self._get_or_empty("base")
         number, _, base = text[_NUMBER:].partition(b"\n")
         return int(number or 0), base, text
 
     def _replace_records(self, number: int, base: bytes) -> bool:
         new = _random_token() + b"%d\n%s" % (number, base)
         while (held := self._base())[0] < number:
-            if self._replace("base", held[2], new):
+            if self._compare_and_set("base", held[2], new):
                 first = number  # the first ones may be gone already
-                while first > 1 and self._find(f"log/{first - 1}") != _GONE:
+                while first > 1 and self._get_or_empty(f"log/{first - 1}") != _GONE:
                     first -= 1
                 for each in range(first, number + 1):
                     self._set(f"log/{each}", _GONE)
@@ -204,7 +204,7 @@ class TcpStore(Store):
         return False
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        self._renew(name)
+        self._write_heartbeat(name)
         self._write_member(name, b"%s %r\n%s" % (_random_token(), ttl, document))
 
     def _withdraw(self, name: str, document: bytes) -> None:
@@ -213,18 +213,18 @@ class TcpStore(Store):
     def _write_member(self, name: str, text: bytes) -> None:
         self._set(f"of/{name}", text)
         while name not in self._names:
-            listed = self._find("names")
+            listed = self._get_or_empty("names")
             self._names = set(listed.decode().split())
             if name not in self._names:
-                self._replace("names", listed, b"%s%s\n" % (listed, name.encode()))
+                self._compare_and_set("names", listed, b"%s%s\n" % (listed, name.encode()))
 
     def _keep_alive(self, name: str) -> None:
         seen = self._read_with_leases([name]) if self._has(f"of/{name}") else {}
         if seen.get(name, (b"", False))[1] is False:
             raise self._lease_error(name)
-        self._renew(name)
+        self._write_heartbeat(name)
 
-    def _renew(self, name: str) -> None:
+    def _write_heartbeat(self, name: str) -> None:
         now = time.monotonic()
         beat = b"%s %r %r %s" % (MACHINE.encode(), now, time.time(), _random_token())
         self._set(f"by/{name}", beat)
@@ -234,7 +234,7 @@ class TcpStore(Store):
         return self._read_members([name]).get(name) if self._has(f"of/{name}") else None
 
     def _members(self) -> dict[str, StoredMember]:
-        return self._read_members(self._find("names").decode().split())
+        return self._read_members(self._get_or_empty("names").decode().split())
 
     def _read_members(self, names: Sequence[str]) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
@@ -260,7 +260,7 @@ class TcpStore(Store):
             elif text != _ENDED and time.time() - float(head.split()[1]) < REMEMBERED:
                 seen[name] = document, False
             elif text != _ENDED:
-                self._replace(f"of/{name}", text, _ENDED)
+                self._compare_and_set(f"of/{name}", text, _ENDED)
         return seen
 
     def _check_or_end_lease(self, name: str, text: bytes, beat: bytes) -> bool | None:
@@ -275,7 +275,7 @@ class TcpStore(Store):
         age = seen if look.sure else time.time() - float(date)
         is_silent = seen > min(ttl * 2 / 3, _NEAR) + _MARGIN
         if seen > ttl or (is_silent and age > ttl + _NEAR):
-            self._replace(f"of/{name}", text, _mark_ended(document))
+            self._compare_and_set(f"of/{name}", text, _mark_ended(document))
             return False
         if look.sure or -_NEAR < age < ttl - _NEAR:
             return True

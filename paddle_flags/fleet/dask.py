@@ -97,7 +97,7 @@ class FleetPlugin(SchedulerPlugin):  # type: ignore[misc]  # of an optional pack
     def start(self, scheduler: distributed.Scheduler) -> None:
         """Serve fleets. Their state stays until the scheduler ends."""
         if _HANDLER not in scheduler.handlers:
-            scheduler.handlers[_HANDLER] = Server().call
+            scheduler.handlers[_HANDLER] = Server().call_store
 
 
 class DaskStore(RemoteStore):

@@ -28,7 +28,7 @@ import ray
 from ray.experimental import internal_kv
 
 from paddle_flags.fleet import _join
-from paddle_flags.fleet._memory import RemoteStore, Server, event_loop
+from paddle_flags.fleet._memory import RemoteStore, Server, ensure_event_loop
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._store import MAX_RECORD, FleetError
 from paddle_flags.fleet._threads import call_in_thread
@@ -112,7 +112,7 @@ class FleetActor:
     def __init__(self) -> None:
         """Serve, and say where."""
         host, token = ray.util.get_node_ip_address(), secrets.token_bytes(32)
-        port = asyncio.run_coroutine_threadsafe(_serve(host, token), event_loop()).result()
+        port = asyncio.run_coroutine_threadsafe(_serve(host, token), ensure_event_loop()).result()
         place = ActorAddress(host, port, token, os.getpid())
         internal_kv._internal_kv_put(_KEY, msgpack.packb(place))
 
@@ -126,7 +126,7 @@ async def _serve(host: str, token: bytes) -> int:
             shown = await asyncio.wait_for(_receive_message(reader, _LONGEST), _GREETING)
             while hmac.compare_digest(shown, token):
                 call = await _receive_message(reader, _LONGEST)
-                writer.write(_encode_message(await fleets.call(*call)))
+                writer.write(_encode_message(await fleets.call_store(*call)))
                 await writer.drain()
         writer.close()
 

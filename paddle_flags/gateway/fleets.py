@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
-from paddle_flags.fleet._arguments import seconds_of
+from paddle_flags.fleet._arguments import parse_seconds
 from paddle_flags.fleet._fleet import Fleet
 from paddle_flags.fleet._open import open_store, parse_url
 from paddle_flags.fleet._operate import ConflictError, SensitiveError, UnconfirmedError
@@ -82,7 +82,7 @@ class WatchedFleet:
             wait=wait or None,
             force=bool(given["force"]),
             at_step=given["at_step"],
-            duration=seconds_of(given["for"], "for"),
+            duration=parse_seconds(given["for"], "for"),
             reason=given["reason"],
             dry_run=bool(given["dry_run"]),
             expect=given["expect"],

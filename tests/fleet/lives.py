@@ -128,7 +128,7 @@ class Life:
             return
         answer, step = member.answers.get(question.revision), question.at_step
         accepted = answer is not None and answer.state in ACCEPTED
-        concerned = member.selected.is_concerned(question.changes)
+        concerned = member.selected.is_affected_by(question.changes)
         if accepted and concerned and step is not None and step <= self.step:
             raise FaultError(
                 f"{self.name} begins step {self.step}, and {question.revision} is open"
@@ -162,7 +162,7 @@ class Life:
         """A change is made only if it was asked, and would take it."""
         said = self.said_since(moment)
         assert self.presence is not None or said is None
-        if said is None or not self.presence._member.selected.is_concerned(changes):
+        if said is None or not self.presence._member.selected.is_affected_by(changes):
             return
         answer = said["answers"].get(str(asked), ["no answer"])[0]
         if answer not in (*ACCEPTED, _flags.HELD):
@@ -277,7 +277,7 @@ class Life:
                 raise FaultError(f"{self.name}: change {revision} at {step}, not {steps[revision]}")
 
     def _concerning(self, member: Member) -> list[Record]:
-        return [b for b in member.log_state.batches if member.selected.is_concerned(b.changes)]
+        return [b for b in member.log_state.batches if member.selected.is_affected_by(b.changes)]
 
     # ---- What must hold in the end ----
 

@@ -17,7 +17,7 @@ def ends_are_not_written(patch):
 
 
 def an_end_takes_nothing_back(patch):
-    patch.setattr(_state, "_without_temporary_batch", lambda state, _: state)
+    patch.setattr(_state, "_end_temporary_batch", lambda state, _: state)
 
 
 def a_newcomer_trusts_its_clock(patch):
@@ -42,10 +42,10 @@ def an_operator_does_not_wait_for_answers(patch):
 
 
 def a_member_takes_half_of_a_batch(patch):
-    whole = _state.with_batch
+    whole = _state.add_batch_to_tables
     patch.setattr(
         _state,
-        "with_batch",
+        "add_batch_to_tables",
         lambda tables, batch: whole(tables, batch._replace(changes=batch.changes[:1])),
     )
 
@@ -54,8 +54,8 @@ def half_of_a_rejected_batch_is_taken_with_the_next(patch):
     def apply_batches(batches, selected, judge):
         tables, values, verdicts = {}, {}, []
         for batch in batches:
-            if selected.is_concerned(batch.changes):
-                tables = _state.with_batch(tables, batch)
+            if selected.is_affected_by(batch.changes):
+                tables = _state.add_batch_to_tables(tables, batch)
                 wanted = selected.values(tables)
                 why = judge(batch, wanted)
                 values = wanted if why is None else values

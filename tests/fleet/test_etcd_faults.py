@@ -131,10 +131,10 @@ def test_a_watch_from_a_revision_that_etcd_has_forgotten_ends_at_once(cluster, u
     for _ in range(3):
         append(store, b"x")
     cluster.ctl("compact", revision(cluster), "--physical")
-    create = {"key": store._key("head"), "start_revision": str(then)}
+    create = {"key": store._encode_key("head"), "start_revision": str(then)}
     stream, _ = store._request("watch", {"create_request": create})
-    assert _etcd._next_number(stream, SOON) == 0
-    assert _etcd._next_number(stream, SOON) is None
+    assert _etcd._read_watched_number(stream, SOON) == 0
+    assert _etcd._read_watched_number(stream, SOON) is None
     stream.close()
     store.close()
 

@@ -97,10 +97,10 @@ def test_the_log_has_the_records_that_were_read_before_the_engine_went_away(stor
     ask(store, {"x": 1})
     store.breaks = True
     with pytest.raises(UnreachableError):
-        follower.log()
+        follower.read_log()
     store.breaks = False
     decide(store, 1)
-    assert [each.revision for each in follower.log()] == [1, 2]
+    assert [each.revision for each in follower.read_log()] == [1, 2]
 
 
 def test_a_value_that_is_over_before_it_was_taken_is_not_taken(store, member, program, clock):

@@ -30,10 +30,10 @@ from paddle_flags.fleet._state import (
     Selected,
     State,
     apply_batches,
+    build_tables,
     entries_of,
     from_json,
     history_of,
-    tables_of,
     to_json,
 )
 
@@ -166,7 +166,7 @@ def test_the_last_change_is_the_last_record_that_changes_values(log):
         before, state = state, state.after(record)
         if record.kind in (CHECK, ASK, ABORT):
             assert state.changed == before.changed
-        if tables_of(state.batches) != tables_of(before.batches):
+        if build_tables(state.batches) != build_tables(before.batches):
             assert state.changed == state.revision
 
 
@@ -259,8 +259,8 @@ def test_the_most_specific_selector_wins_in_any_order(order):
 def test_selectors_of_others_do_not_fit():
     changes = Change("a", "1", "role:y"), Change("b", "1", "host:g"), Change("c", "1", "member:n")
     assert texts(state_of([change(*changes)])) == {}
-    assert not ME.is_concerned(changes)
-    assert Selected("n", None, "").is_concerned(changes)
+    assert not ME.is_affected_by(changes)
+    assert Selected("n", None, "").is_affected_by(changes)
     assert texts(state_of([change(*changes)]), Selected("n", "y", "g")).keys() == {"a", "b", "c"}
 
 
