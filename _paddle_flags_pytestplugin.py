@@ -119,7 +119,7 @@ def _after_wider_scopes(item: Any, names: list[str]) -> int:  # noqa: ANN401 - i
 @pytest.fixture
 def _pf_guard(request: pytest.FixtureRequest) -> pytest_support.Guard:
     """Begin before the other fixtures of a test, and end after them."""
-    return _support().begin_test(request)  # type: ignore[no-any-return]
+    return _support().start_test_guard(request)  # type: ignore[no-any-return]
 
 
 @pytest.fixture
@@ -127,5 +127,5 @@ def pf_flags(_pf_guard: pytest_support.Guard) -> Registry:
     """All flags, `paddle_flags.FLAGS`. What the test does to them is undone at its end."""
     from paddle_flags import FLAGS
 
-    _pf_guard.isolate()
+    _pf_guard.undo_all_at_end()
     return FLAGS

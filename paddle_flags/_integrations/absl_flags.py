@@ -21,7 +21,7 @@ from paddle_flags._integrations.absl_link import (
     TheirLink,
     absl_caller,
     definition_identity,
-    raises_absl_errors,
+    translate_to_absl_errors,
 )
 from paddle_flags._integrations.absl_values import Codec, Proposal
 from paddle_flags._integrations.line import Inputs, Line, find_token, quote_as_single_items
@@ -69,19 +69,19 @@ class Bridge(DefinitionListener):
 
     # ---- absl's flags, here ----
 
-    def define_all_here(self, *, lenient: bool) -> None:
+    def define_all_absl_flags(self, *, lenient: bool) -> None:
         """Define all flags of absl here; `lenient` leaves out those in conflict."""
         for name, flag in list(self._flags().items()):
             if name != flag.name:
                 continue
             try:
-                self.define_here(flag)
+                self.define_absl_flag(flag)
             except FlagConflictError as error:
                 if not lenient:
                     raise
                 self.left_out[name] = str(error)
 
-    def define_here(self, flag: Any, *, replace: bool = False) -> None:
+    def define_absl_flag(self, flag: Any, *, replace: bool = False) -> None:
         """Define a flag of absl here; FlagConflictError if the name means something else.
 
         With `replace`, it takes the place of one that absl had.
@@ -102,10 +102,10 @@ class Bridge(DefinitionListener):
         value = flag.value
         link = TheirLink(self._values, flag, ours, codec)
         using_default, present = flag.using_default_value, flag.present
-        link.join()
+        link.redirect_absl_flag()
         self._links[flag.name] = link
         self._known.names.add(flag.name)
-        link.add_hooks()
+        link.watch_our_flag()
         if not using_default or present:
             flag.present = present
             if value is not None:
@@ -121,7 +121,7 @@ class Bridge(DefinitionListener):
             "aliases": [flag.short_name] if flag.short_name else [],
             "replace": replace,
             "frame": absl_caller() if replace else None,
-            **codec.limits(default),
+            **codec.get_fitting_constraints(default),
         }
         place = self._place_of(flag.name)
         try:
@@ -176,7 +176,7 @@ class Bridge(DefinitionListener):
             if main and os.path.abspath(main) == os.path.abspath(module):
                 module = main
             self._values.register_flag_by_module(module, made)
-        link.join()
+        link.redirect_absl_flag()
         self._links[flag.name] = link
         self._ours.add(flag.name)
 
@@ -217,7 +217,7 @@ class Bridge(DefinitionListener):
             self._flags().setdefault(each, link.theirs)
         for flags_of_module in lists:
             flags_of_module.append(link.theirs)
-        link.forget_given()
+        link.use_our_value_again()
         self._links[flag.name] = link
         (self._ours if isinstance(link, OurLink) else self._known.names).add(flag.name)
 
@@ -228,7 +228,7 @@ class Bridge(DefinitionListener):
             return None
         del self._links[name]
         self._known.names.discard(name)
-        link.dissolve()
+        link.restore_absl_flag()
         return link.ours
 
     def undefine_flag(self, name: str) -> None:
@@ -270,7 +270,7 @@ class Bridge(DefinitionListener):
         finally:
             self.reading = None
             for link in self._given_links():
-                link.forget_given()
+                link.use_our_value_again()
 
     def _given_links(self) -> list[Link]:
         return [link for link in self._links.values() if link.given is not None]
@@ -286,18 +286,18 @@ class Bridge(DefinitionListener):
         for link in given:
             texts = link.given or []
             texts = texts if link.ours.multi else texts[-1:]
-            for text, place in zip(texts, self._places_in(tokens, link, len(texts))):
+            for text, place in zip(texts, self._find_token_indices(tokens, link, len(texts))):
                 line.add(link.ours.name, text, place)
-        with raises_absl_errors():
+        with translate_to_absl_errors():
             line.set_given_flags(self.inputs)
         for link in given:
             if isinstance(link, TheirLink):
                 link.commit_given()
             else:
-                link.forget_given()
+                link.use_our_value_again()
 
     @staticmethod
-    def _places_in(tokens: list[str], link: Link, count: int) -> list[int | None]:
+    def _find_token_indices(tokens: list[str], link: Link, count: int) -> list[int | None]:
         """Return the indices of the last tokens that give the flag; a flagfile's have one."""
         names = [link.theirs.name, link.theirs.short_name or link.theirs.name]
         words = [f"{dash}{no}{each}" for each in names for dash in ("--", "-") for no in ("", "no")]
@@ -371,7 +371,7 @@ _ABOUT_ALL = (
 )
 
 
-def _with_flag_sync(method: Any, bridge: Bridge) -> Any:
+def _wrap_with_flag_sync(method: Any, bridge: Bridge) -> Any:
     """Return a method about one flag, before which absl gets ours of that name."""
 
     @functools.wraps(method)
@@ -382,7 +382,7 @@ def _with_flag_sync(method: Any, bridge: Bridge) -> Any:
     return sync_and_call
 
 
-def _with_sync_to_absl(method: Any, bridge: Bridge) -> Any:
+def _wrap_with_full_sync(method: Any, bridge: Bridge) -> Any:
     """Return a method about all flags, before which absl gets all of ours."""
 
     @functools.wraps(method)
@@ -415,7 +415,7 @@ def _bridged_class(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class 
                 if before is not None:
                     bridge.unlink_flag(flag.name)
                 try:
-                    bridge.define_here(flag, replace=replaces)
+                    bridge.define_absl_flag(flag, replace=replaces)
                 except FlagConflictError as error:
                     super().__delattr__(name)
                     raise flags.DuplicateFlagError(str(error)) from error
@@ -460,9 +460,9 @@ def _bridged_class(kind: type, bridge: Bridge) -> type:  # noqa: C901 - a class 
             return made
 
     for name in _ABOUT_ONE:
-        setattr(Values, name, _with_flag_sync(getattr(kind, name), bridge))
+        setattr(Values, name, _wrap_with_flag_sync(getattr(kind, name), bridge))
     for name in _ABOUT_ALL:
-        setattr(Values, name, _with_sync_to_absl(getattr(kind, name), bridge))
+        setattr(Values, name, _wrap_with_full_sync(getattr(kind, name), bridge))
     Values.__name__, Values.__qualname__ = kind.__name__, kind.__qualname__
     Values.__module__ = kind.__module__
     Values.bridge = bridge
@@ -482,7 +482,7 @@ def bridge(values: Any, inputs: Inputs, *, lenient: bool = False) -> dict[str, s
         before_reading.append(found.quote_as_single_items)
         after_reading.append(values.mark_as_parsed)
     found.inputs.update(inputs)
-    found.define_all_here(lenient=lenient)
+    found.define_all_absl_flags(lenient=lenient)
     found.sync_to_absl()
     return found.left_out
 
@@ -492,7 +492,7 @@ def is_bridged_and_parsed() -> bool:
     return hasattr(type(flags.FLAGS), "bridge") and bool(flags.FLAGS.is_parsed())
 
 
-def bridge_as_parsed() -> None:
+def bridge_and_mark_parsed() -> None:
     """Bridge `flags.FLAGS`, whose flags have been parsed in the parent process."""
     bridge(None, Inputs(), lenient=True)
     if not flags.FLAGS.is_parsed():

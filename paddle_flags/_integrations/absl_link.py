@@ -52,7 +52,7 @@ class Link:
         self.alone = False  # the value was parsed outside of a command line
         self._before: Any = _UNKNOWN  # the value before absl set one
 
-    def join(self) -> None:
+    def redirect_absl_flag(self) -> None:
         """Let absl's flag use the value of ours."""
         members = {**_MEMBERS, "link": self, "__module__": self.kind.__module__}
         # One base, as Python changes the class of an object only among classes of one layout.
@@ -69,7 +69,7 @@ class Link:
         for watch in self.followers.difference(self._hooks):
             watch.unwatch_link(self)
 
-    def dissolve(self) -> None:
+    def restore_absl_flag(self) -> None:
         """Make absl's flag what it was."""
         value = self.theirs.value
         self.theirs.__class__ = self.kind
@@ -108,7 +108,7 @@ class Link:
     def set(self, value: Any) -> None:
         """Set both values."""
         if self.given is None:
-            with raises_absl_errors():
+            with translate_to_absl_errors():
                 self._assign_ours(value)
             self._seen = self.ours.value
         self._assign_theirs(value)
@@ -157,24 +157,24 @@ class Link:
             self.pinned = wanted
         return bool(self.ours.value == wanted)  # unless a file or the like was read meanwhile
 
-    def handle_restore(self) -> None:
+    def drop_restored_argv_value(self) -> None:
         """Drop what absl has parsed alone, as flagsaver has restored a flag that nobody had given.
 
         It sets no value again that is the same as before.
         """
         if not self.theirs.__dict__["present"] and self.ours.source == "argv" and self.alone:
-            with raises_absl_errors():
+            with translate_to_absl_errors():
                 self._drop_if_restored(self.ours.value)
 
     def restore_pinned_value(self, *, uses_default: bool) -> None:
         """After a new default, set the value again that absl has set, though it was the old one."""
         if not uses_default and self.ours.source == "default" and self.pinned is not _UNKNOWN:
             value, self.pinned = self.pinned, _UNKNOWN
-            with raises_absl_errors():
+            with translate_to_absl_errors():
                 assign_values({self.ours: value}, _absl_caller_place())
-            self.forget_given()
+            self.use_our_value_again()
 
-    def forget_given(self) -> None:
+    def use_our_value_again(self) -> None:
         """Take absl's value from ours again."""
         self.given = None
         self._seen = _UNKNOWN
@@ -188,9 +188,9 @@ class Link:
 
     def reset(self) -> None:
         """Drop all values but the default."""
-        with suppress(flags.IllegalFlagValueError), raises_absl_errors():
+        with suppress(flags.IllegalFlagValueError), translate_to_absl_errors():
             self.ours.reset()
-        self.forget_given()
+        self.use_our_value_again()
 
     # ---- validators ----
 
@@ -198,7 +198,7 @@ class Link:
         """Let a validator of absl check what is set on our side."""
         names = list(validator.get_flags_names())
         if len(names) == 1:
-            self.add_hooks()
+            self.watch_our_flag()
             return
         links = [getattr(self.values[name], "link", None) for name in names]
         if names[0] != self.theirs.name or None in links:
@@ -207,7 +207,7 @@ class Link:
         ask = partial(verify_proposal, validator, self.values)
         self._hooks.append(Watch([link for link in links if link], ask))
 
-    def add_hooks(self) -> None:
+    def watch_our_flag(self) -> None:
         """Check what is set on our side, from now on."""
         if not self._hooked:
             self._hooked = True
@@ -225,7 +225,7 @@ def definition_identity(flag: Flag[Any]) -> tuple[Any, ...]:
 
 
 @contextmanager
-def raises_absl_errors() -> Iterator[None]:
+def translate_to_absl_errors() -> Iterator[None]:
     """While absl sets a value, what our registry refuses is an error of absl's."""
     before, state.inside = state.inside, True
     try:
@@ -271,9 +271,9 @@ class TheirLink(Link):
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, as absl's parser reads it."""
-        if not is_reading(self):
+        if not is_reading_command_line(self):
             self._remember_value()
-            with _as_from_argv():
+            with _set_source_to_argv():
                 parse(argument)
                 self.set(self.get())  # a list may have grown in place
             self.alone = True
@@ -292,9 +292,9 @@ class TheirLink(Link):
     def copy_default_to_ours(self) -> None:
         """Give our flag the default that absl's has now."""
         self._default = self.to_ours(self.theirs.default)
-        with raises_absl_errors():
+        with translate_to_absl_errors():
             self.ours.set_default(self._default)
-        self.forget_given()
+        self.use_our_value_again()
 
 
 class OurLink(Link):
@@ -304,37 +304,37 @@ class OurLink(Link):
         """Set both values; absl's is what ours makes of it."""
         super().set(value)
         if self.given is None:
-            self.forget_given()
+            self.use_our_value_again()
 
     def parse(self, argument: Any, parse: Any) -> None:
         """Take what a command line gives, which our registry reads."""
-        if is_reading(self):
+        if is_reading_command_line(self):
             self.given = [*(self.given or ()), argument]
             self.theirs.__dict__["_value"] = argument
         else:
             self._remember_value()
-            with _as_from_argv(), raises_absl_errors():
+            with _set_source_to_argv(), translate_to_absl_errors():
                 if isinstance(argument, str):
                     set_flag_texts([(self.ours.name, argument)])
                 else:
                     self.set(argument)
             self.alone = True
-            self.forget_given()
+            self.use_our_value_again()
         self.theirs.__dict__["present"] += 1
 
     def set_default(self, value: Any) -> None:
         """Give our flag another default."""
-        with raises_absl_errors():
+        with translate_to_absl_errors():
             if isinstance(value, str) and self.ours.type != "string":
                 err = new_error()
                 check_call(lib.pd_flag_set_default(self.ours.handle, to_bytes(value), err), err)
             else:
                 self.ours.set_default(self.to_ours(value))
-        self.forget_given()
+        self.use_our_value_again()
 
 
 @contextmanager
-def _as_from_argv() -> Iterator[None]:
+def _set_source_to_argv() -> Iterator[None]:
     """What absl parses outside of a command line comes from one all the same."""
     state.source = lib.PD_SOURCE_ARGV
     try:
@@ -343,14 +343,14 @@ def _as_from_argv() -> Iterator[None]:
         state.source = lib.PD_SOURCE_RUNTIME
 
 
-def is_reading(link: Link) -> bool:
+def is_reading_command_line(link: Link) -> bool:
     """Return whether the FlagValues of a link are reading a command line."""
     return bool(type(link.values).bridge.reading)
 
 
 def _is_counting(link: Link) -> bool:
     """Return whether absl is counting what it parses."""
-    return is_reading(link) or bool(state.source == lib.PD_SOURCE_ARGV)
+    return is_reading_command_line(link) or bool(state.source == lib.PD_SOURCE_ARGV)
 
 
 # ---- absl's flags ----
@@ -377,7 +377,7 @@ class Bridged:
     def __setattr__(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
         if name == "__dict__":
-            self.link.handle_restore()
+            self.link.drop_restored_argv_value()
 
     @property
     def present(self) -> int:

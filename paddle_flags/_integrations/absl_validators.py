@@ -62,13 +62,13 @@ class Watch:
     def _add_validator(self, links: list[Link]) -> Hook:
         def accept(*values: Any) -> bool:
             if not state.inside and not self._adding:
-                self._check(links, values)
+                self._ask_validators(links, values)
             return True
 
         accept.__qualname__ = "of absl"  # in messages: the validator of absl
         return add_validator([link.ours for link in links], accept, "")
 
-    def _check(self, links: list[Link], values: Sequence[Any]) -> None:
+    def _ask_validators(self, links: list[Link], values: Sequence[Any]) -> None:
         proposed = {link: link.to_theirs(value) for link, value in zip(links, values)}
         refusal: ValueError | None = None
         with Proposals(proposed) as proposals:
@@ -77,12 +77,12 @@ class Watch:
             except ValueError as error:
                 refusal = error
         more = [link for link in proposals.read if link not in self._links]
-        if more and self._watch_links([*self._links, *more]):
+        if more and self._replace_watched_links([*self._links, *more]):
             return  # the registry asks again, as there is another validator
         if refusal:
             raise refusal
 
-    def _watch_links(self, links: list[Link]) -> bool:
+    def _replace_watched_links(self, links: list[Link]) -> bool:
         """Be asked about these flags from now on; return whether that can be."""
         self._adding = True
         try:
@@ -101,7 +101,7 @@ class Watch:
         """Go on without a flag that a validator has read, and that goes now."""
         links = [each for each in self._links if each is not link]
         if links and links != self._links:
-            self._watch_links(links)
+            self._replace_watched_links(links)
 
     def remove(self) -> None:
         """Ask no more."""

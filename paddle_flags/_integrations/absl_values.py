@@ -33,7 +33,7 @@ class Codec:
         self._is_list = self._is_multi or (
             isinstance(self._parser, flags.BaseListParser) and not spaces
         )
-        self.kind = _native_type(self._parser, boolean=flag.boolean)
+        self.kind = _choose_native_type(self._parser, boolean=flag.boolean)
         self._is_exact = (
             self.kind != "string"
             or type(self._parser) in _TEXTS
@@ -43,7 +43,9 @@ class Codec:
         self.multi = self._is_multi
         self.via = None  # or what gives a choice one spelling, whatever sets it
         if not self._is_list and isinstance(self._parser, _CHOICES):
-            self.via = Type(self._canonical, metavar="STRING", expected="one of the choices")
+            self.via = Type(
+                self._canonicalize_text, metavar="STRING", expected="one of the choices"
+            )
 
     def to_ours(self, value: Any) -> Any:
         """Return the value for our flag; None stands for nothing."""
@@ -57,7 +59,7 @@ class Codec:
     def _item_to_ours(self, value: Any) -> Any:
         is_member = isinstance(value, enum.Enum)  # which may be a text as well
         if isinstance(value, str) and (self._is_exact or not is_member):
-            return self._read(str.__str__(value))
+            return self._parse_assigned_text(str.__str__(value))
         if self._is_exact:
             plain = _PLAIN.get(self.kind)
             return plain(value) if plain and isinstance(value, int) else value
@@ -70,7 +72,7 @@ class Codec:
             message = f"{self._flag.name}: its serializer can't write {quote_value(value)}: {error}"
             raise FlagTypeError(message) from error
 
-    def _read(self, text: str) -> Any:
+    def _parse_assigned_text(self, text: str) -> Any:
         """Return what a text means that was assigned; absl takes any object."""
         if self.kind != "string":
             with contextlib.suppress(ValueError, TypeError):
@@ -83,7 +85,7 @@ class Codec:
             return self._item_to_theirs(value)
         return [self._item_to_theirs(each) for each in value]
 
-    def _canonical(self, text: str) -> str:
+    def _canonicalize_text(self, text: str) -> str:
         """Return the text that absl writes for the value that it reads in a text."""
         if text == self.to_ours(self._flag.default):
             return text
@@ -101,7 +103,7 @@ class Codec:
         """Return the text of a value as our command line reads it."""
         return format_argument(self.to_ours(value))
 
-    def limits(self, default: Any) -> dict[str, Any]:
+    def get_fitting_constraints(self, default: Any) -> dict[str, Any]:
         """Return range and choices, if they suit the default; absl's parser knows them, too."""
         if self._is_list:
             return {}
@@ -121,7 +123,7 @@ _CHOICES = (flags.EnumParser, flags.EnumClassParser)
 _TEXTS = (flags.ArgumentParser, flags.EnumParser)
 
 
-def _native_type(parser: Any, *, boolean: bool) -> str:
+def _choose_native_type(parser: Any, *, boolean: bool) -> str:
     """Return the type in C of a value, or of an item; text for all that has no other."""
     if boolean or type(parser) is flags.BooleanParser:
         return "bool"
@@ -156,7 +158,7 @@ class SharedList(list):  # type: ignore[type-arg]
         return result
 
 
-def _notifying_method(name: str) -> Any:
+def _make_notifying_method(name: str) -> Any:
     method = getattr(list, name)
 
     @functools.wraps(method)
@@ -170,7 +172,7 @@ for _name in (
     *("append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"),
     *("__setitem__", "__delitem__", "__iadd__", "__imul__"),
 ):
-    setattr(SharedList, _name, _notifying_method(_name))
+    setattr(SharedList, _name, _make_notifying_method(_name))
 
 
 class Proposal:

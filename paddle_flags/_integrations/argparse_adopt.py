@@ -8,7 +8,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import FLAGS, add_group
-from paddle_flags._integrations.argparse_namespace import NotGiven, initial_value_in, value_in
+from paddle_flags._integrations.argparse_namespace import (
+    NotGiven,
+    get_given_value,
+    get_initial_value,
+)
 from paddle_flags._integrations.argparse_parser import (
     get_or_make_bridge,
     register_option_flag,
@@ -91,7 +95,7 @@ class OptionFlag:
         self._first = actions[0]
         self.dest = self._first.dest
         self.name = self._prefix + normalize_name(self.dest)
-        self._kind = _option_kind(actions)
+        self._kind = _classify_options(actions)
         self._item = _item_type(actions, self._kind)
         self._custom = self._item == "custom"
         self.spellings = [each for action in actions for each in action.option_strings]
@@ -106,7 +110,7 @@ class OptionFlag:
 
     def define(self, frame: FrameType, category: str, *, replace: bool) -> None:
         """Define the flag, for the code of the frame."""
-        lowest, highest, choices, check = self._limits()
+        lowest, highest, choices, check = self._derive_value_limits()
         if self._kind == "count":
             lowest = 0
         known: dict[str, Any] = {
@@ -130,7 +134,7 @@ class OptionFlag:
                 raise
             self.flag = define_at(frame, self.name, self._default, self._help(), **known)
         self._meaning = _definition_identity(self.flag)
-        self._add_checks(check)
+        self._add_flag_validator(check)
 
     @property
     def is_current(self) -> bool:
@@ -205,14 +209,14 @@ class OptionFlag:
                     return text
         return texts[0]
 
-    def _limits(self) -> tuple[Any, Any, list[Any], Callable[[Any], None] | None]:
+    def _derive_value_limits(self) -> tuple[Any, Any, list[Any], Callable[[Any], None] | None]:
         """Return range and choices, or a function that checks what those cannot say."""
         known = [action.choices for action in self._actions if action.choices is not None]
         if not known:
             return None, None, [], None
         choices = known[0]
         if self._custom:
-            return None, None, [], None  # _add_checks() asks the type, and then them
+            return None, None, [], None  # _add_flag_validator() asks the type, and then them
         if isinstance(choices, range) and choices.step == 1 and len(choices) > _MOST_CHOICES:
             lowest, highest = choices[0], choices[-1]
             if self._kind == "scalar" and lowest <= self._default <= highest:
@@ -231,7 +235,7 @@ class OptionFlag:
 
         return None, None, [], check
 
-    def _add_checks(self, check: Callable[[Any], None] | None) -> None:
+    def _add_flag_validator(self, check: Callable[[Any], None] | None) -> None:
         counts = {action.nargs for action in self._actions if self._kind == "list"}
         count = counts.pop() if len(counts) == 1 else None
         opens = any(isinstance(kind, argparse.FileType) for kind in self._types)
@@ -277,7 +281,7 @@ class OptionFlag:
 
     # ---- a command line: begin, end, given, fill ----
 
-    def prepare_options(self, namespace: Any) -> NotGiven:
+    def relax_options_for_parsing(self, namespace: Any) -> NotGiven:
         """Return what tells in a namespace that the command line doesn't give the option."""
         for action, kind in zip(self._actions, self._types):
             if self._custom and kind is not None:
@@ -296,19 +300,19 @@ class OptionFlag:
 
     def given_text(self, namespace: Overlay) -> str | None:
         """Return the value that the command line gave, as text; None if it gave none."""
-        value = value_in(namespace, self.dest)
+        value = get_given_value(namespace, self.dest)
         if isinstance(value, NotGiven):
             return None
         return format_argument(self._to_flag_value(value))
 
-    def fill_namespace(self, namespace: Overlay, result: Any) -> None:
+    def copy_value_to_result(self, namespace: Overlay, result: Any) -> None:
         """Let the result, which is the caller's namespace, have the value that the flag has."""
-        value = value_in(namespace, self.dest)
+        value = get_given_value(namespace, self.dest)
         source = self.flag.source
         if source == "argv" and not isinstance(value, NotGiven):
             setattr(result, self.dest, _unwrap_values(value))
         elif source == "default" and self.flag.default == self._default:
-            if not initial_value_in(namespace, self.dest).had:
+            if not get_initial_value(namespace, self.dest).had:
                 self._fill_default(result)
         else:
             try:
@@ -348,7 +352,7 @@ def _check_count(value: Sequence[Any], count: int | str | None) -> None:
         raise ValueError("expected one item or more")
 
 
-def _option_kind(actions: list[argparse.Action]) -> str:
+def _classify_options(actions: list[argparse.Action]) -> str:
     """Return "bool", "count", "list" or "scalar"; raise _Unfit."""
     kinds = {_KINDS.get(type(action), "") for action in actions}
     if "" in kinds:
@@ -398,7 +402,7 @@ def _item_type(actions: list[argparse.Action], kind: str) -> str:
 # ---- all options of a parser ----
 
 
-def _actions_by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
+def _group_options_by_dest(parser: argparse.ArgumentParser) -> dict[str, list[argparse.Action]]:
     found: dict[str, list[argparse.Action]] = {}
     for action in parser._actions:
         kind = _KINDS.get(type(action))
@@ -418,7 +422,7 @@ def _categories_by_dest(parser: argparse.ArgumentParser) -> dict[str, str]:
     }
 
 
-def _add_exclusive_groups(parser: argparse.ArgumentParser, made: dict[str, OptionFlag]) -> None:
+def _move_exclusive_groups(parser: argparse.ArgumentParser, made: dict[str, OptionFlag]) -> None:
     """Make mutually exclusive groups rules of the registry."""
     for group in parser._mutually_exclusive_groups:
         dests = {action.dest for action in group._group_actions}
@@ -442,7 +446,7 @@ def define_option_flags(
     categories = _categories_by_dest(parser)
     left_out: dict[str, str] = {}
     made: dict[str, OptionFlag] = {}
-    for dest, actions in _actions_by_dest(parser).items():
+    for dest, actions in _group_options_by_dest(parser).items():
         if dest in bridge.option_flags or bridge.is_own(actions[0]):
             continue
         adopted = None
@@ -456,5 +460,5 @@ def define_option_flags(
             continue
         made[dest] = bridge.option_flags[dest] = adopted
         register_option_flag(adopted)
-    _add_exclusive_groups(parser, made)
+    _move_exclusive_groups(parser, made)
     return {**left_out, **sub_parsers_left_out(parser)}

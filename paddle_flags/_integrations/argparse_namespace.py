@@ -80,11 +80,11 @@ def unwrap_namespace(namespace: Any) -> Any:
     return namespace._below if type(namespace) is Overlay else namespace
 
 
-def value_in(namespace: Any, dest: str) -> Any:
+def get_given_value(namespace: Any, dest: str) -> Any:
     """Return what the command line gave, or a NotGiven."""
     return namespace._apart.get(dest, namespace._starts[dest])
 
 
-def initial_value_in(namespace: Any, dest: str) -> NotGiven:
+def get_initial_value(namespace: Any, dest: str) -> NotGiven:
     """Return what stood for the value before the command line was read."""
     return namespace._starts[dest]  # type: ignore[no-any-return]

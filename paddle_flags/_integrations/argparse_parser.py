@@ -260,7 +260,7 @@ class Bridge:
             return self._parse_in_open_line(parse, tokens, namespace)
         _open_line = _OpenLine(tokens)
         whole, self._whole = self._whole, False
-        continues = last_line.is_continued_by(args, namespace)
+        continues = last_line.is_continuation_of_last(args, namespace)
         try:
             result, rest = self._parse_in_open_line(parse, tokens, namespace)
             self._add_adopted_values(_open_line)
@@ -294,7 +294,7 @@ class Bridge:
         self._update_options()
         namespace = argparse.Namespace() if namespace is None else namespace
         adopted = [each for each in self.option_flags.values() if each.is_current]
-        starts = {each.dest: each.prepare_options(namespace) for each in adopted}
+        starts = {each.dest: each.relax_options_for_parsing(namespace) for each in adopted}
         overlay = Overlay(namespace, starts)
         _open_line.option_flags += [(each, overlay) for each in adopted]
         try:
@@ -321,7 +321,7 @@ class Bridge:
         try:
             line.set_given_flags(inputs, former=former, allow_pending=pending)
             for each, overlay in line.option_flags:
-                each.fill_namespace(overlay, result)
+                each.copy_value_to_result(overlay, result)
         except (FlagParseError, argparse.ArgumentError) as error:
             self._fail(error)
         print_warnings(self.parser.prog)

@@ -114,14 +114,14 @@ def add_options_to_command(command: click.Command, only: Only, inputs: Inputs) -
     params[:] = [each for each in params if each not in old]
     params.extend(_make_options(members, params))
     callback = command.callback
-    command.callback = _set_flags_before(callback or (lambda **_: None), inputs)
+    command.callback = _wrap_to_set_flags(callback or (lambda **_: None), inputs)
 
 
 def decorate_with_options(
     function: Callable[..., Any], only: Only, inputs: Inputs
 ) -> Callable[..., Any]:
     """Add options for flags to the function that click will make a command of."""
-    wrapper = _set_flags_before(function, inputs)
+    wrapper = _wrap_to_set_flags(function, inputs)
     before = list(getattr(function, "__click_params__", []))
     have = {param.flag for param in before if isinstance(param, FlagOption)}
     members = [option for option in _list_options(only) if option.flag.name not in have]
@@ -164,7 +164,7 @@ def _collect_value(ctx: click.Context, param: Any, value: Any) -> None:
             values.given.append((param.flag, text, spellings))
 
 
-def _set_flags_before(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]:
+def _wrap_to_set_flags(function: Callable[..., Any], inputs: Inputs) -> Callable[..., Any]:
     """Return a function that first sets the flags."""
 
     @functools.wraps(function)
@@ -181,7 +181,7 @@ def _set_flags_before(function: Callable[..., Any], inputs: Inputs) -> Callable[
 
 def _set_flags(ctx: click.Context, values: _Values, inputs: Inputs) -> None:
     if not values.before:
-        ctx.find_root().call_on_close(functools.partial(_drop_given, values))
+        ctx.find_root().call_on_close(functools.partial(_restore_earlier_values, values))
     for name, _, _ in values.given:
         with suppress(FlagError):
             flag = FLAGS[name]
@@ -233,7 +233,7 @@ def _set_flags_of_line(values: _Values, inputs: Inputs) -> None:
     line.set_given_flags(inputs)
 
 
-def _drop_given(values: _Values) -> None:
+def _restore_earlier_values(values: _Values) -> None:
     """Drop what the command line gave; bring back what an earlier one gave."""
     for name, text in values.before.items():
         with suppress(FlagError):

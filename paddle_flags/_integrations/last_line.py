@@ -15,7 +15,7 @@ _rest: list[str] | None = None
 _result: Any = None
 
 
-def is_continued_by(args: object, namespace: object) -> bool:
+def is_continuation_of_last(args: object, namespace: object) -> bool:
     """Return whether arguments go on with the last command line.
 
     They are what it left, or its result is to be filled.

@@ -101,8 +101,8 @@ def _apply_parent_values(
     if absl_is_bridged_and_parsed:
         from paddle_flags._integrations import absl_flags
 
-        absl_flags.bridge_as_parsed()
-    _reset_flags(
+        absl_flags.bridge_and_mark_parsed()
+    _reset_or_drop_pending(
         [*defaults, *fleet]
     )  # also what the environment gave, so that the fleet can end it
     _apply_values(fleet, lib.PD_SOURCE_FLEET, _PARENT)
@@ -194,7 +194,7 @@ def _pending_values() -> dict[str, _Waiting]:
 # ---- the child ----
 
 
-def _reset_flags(names: list[str]) -> None:
+def _reset_or_drop_pending(names: list[str]) -> None:
     """Let flags have their defaults; values that wait for one of them are dropped."""
     known = _pending_values()
     for name in names:
@@ -217,12 +217,12 @@ def _apply_values(values: Values, source: int, place: str) -> None:
     origin = ffi.new("pd_origin *", {"source": source, "place": kept})
     for name, text in values.items():
         try:
-            _set_pending(name, text, origin)
+            _set_flag_or_pending(name, text, origin)
         except FlagError as error:
             queue_warning(FlagWarning(f"{place}: {error}"))
 
 
-def _set_pending(name: str, text: str | None, origin: Any) -> None:
+def _set_flag_or_pending(name: str, text: str | None, origin: Any) -> None:
     if text is None:  # --name or --noname, whose flag isn't known yet
         read_argv(["", f"--{name}"], ParseOptions(allow_pending=True, keep_startup=True))
         return

@@ -49,11 +49,11 @@ class Session:
         self._reported: list[dict[str, tuple[str, str]]] = []  # of xdist's workers
         self._problems: dict[str, tuple[str, str]] = {}  # of names: place and message
         for number, entry in enumerate(config.getini("pf_flags"), 1):
-            self._set_entry(entry, self._ini, number, lib.PD_SOURCE_FILE)
+            self._set_pending_value(entry, self._ini, number, lib.PD_SOURCE_FILE)
         for number, entry in enumerate(config.getoption("pf_flag") or (), 1):
-            self._set_entry(entry, OPTION, number, lib.PD_SOURCE_ARGV)
+            self._set_pending_value(entry, OPTION, number, lib.PD_SOURCE_ARGV)
 
-    def _set_entry(self, entry: str, place: str, number: int, source: int) -> None:
+    def _set_pending_value(self, entry: str, place: str, number: int, source: int) -> None:
         name, equals, text = entry.partition("=")
         if not equals or not name:
             raise pytest.UsageError(f"{place}:{number}: {entry!r}: expected NAME=VALUE")
@@ -122,13 +122,13 @@ class Guard:
         self._isolated = False
         self._watch = Watch()
 
-    def isolate(self) -> None:
+    def undo_all_at_end(self) -> None:
         """Undo everything at the end."""
         self._isolated = True
 
     def set_marked_values(self, markers: list[pytest.Mark]) -> None:
         """Set the values of markers, the outermost first."""
-        self.isolate()
+        self.undo_all_at_end()
         values: dict[str, object] = {}
         for marker in markers:
             for name, value in _values_of(marker).items():
@@ -142,7 +142,7 @@ class Guard:
         if problems:
             pytest.fail("\n".join(f"marker pf_flags: {each}" for each in problems), pytrace=False)
 
-    def end(self) -> None:
+    def undo_or_report_changes(self) -> None:
         """Put back what must be, and say what the test should have."""
         if self._isolated:
             _defined.update(map(normalize_name, self._watch.undo_and_list_new()))
@@ -164,10 +164,10 @@ def _issue_warning(warning: Warning, place: tuple[str, int]) -> bool:
     return False
 
 
-def begin_test(request: pytest.FixtureRequest) -> Guard:
+def start_test_guard(request: pytest.FixtureRequest) -> Guard:
     """Begin a test."""
     guard = Guard(request.node, strict=bool(request.config.getoption("pf_strict")))
-    request.addfinalizer(guard.end)
+    request.addfinalizer(guard.undo_or_report_changes)
     markers = list(request.node.iter_markers("pf_flags"))
     if markers:
         guard.set_marked_values(markers[::-1])
@@ -208,14 +208,14 @@ class FixtureGuard:
         self._fixture = fixture
         self._watch = Watch()
         self.own: set[str] = set()  # names of the flags that its setup has changed
-        fixture.addfinalizer(self._end)  # the first, so the last that is called
+        fixture.addfinalizer(self._undo_and_report_leaks)  # the first, so the last that is called
         self._living.append(self)
 
     def record_setup_changes(self) -> None:
         """Remember what the fixture has changed."""
         self.own = self._watch.changed_names()
 
-    def _end(self) -> None:
+    def _undo_and_report_leaks(self) -> None:
         later = self._living[self._living.index(self) + 1 :]
         self._living.remove(self)
         if self._fixture.scope == "session":
@@ -248,11 +248,11 @@ class Reports:
 
 
 def _nondefault_table() -> str:
-    rows = [row for row in for_each(FLAGS.values(), _row) if row]
+    rows = [row for row in for_each(FLAGS.values(), _format_nondefault_row) if row]
     return format_table(("flag", "value", "source", "place"), rows) if rows else ""
 
 
-def _row(flag: Flag[Any]) -> tuple[str, ...]:
+def _format_nondefault_row(flag: Flag[Any]) -> tuple[str, ...]:
     if flag.source == "default":
         return ()
     place = escape_controls(flag.place or "")
