@@ -17,7 +17,7 @@ from paddle_flags._completion.answer import (
 )
 from paddle_flags._completion.request import read_request
 from paddle_flags._core.names import name_in_token, normalize_name
-from paddle_flags._core.registry import FLAGS, find_silently
+from paddle_flags._core.registry import FLAGS, find_without_warning
 from paddle_flags._core.status import to_text
 from paddle_flags._fast import split_list
 from paddle_flags._native import lib
@@ -96,7 +96,7 @@ def is_flag(token: str) -> bool:
     return re.match("-[^0-9.]", token) is not None
 
 
-def awaits_value(token: str) -> bool:
+def is_followed_by_value(token: str) -> bool:
     """Return whether the next token is the value of the flag in this one."""
     return _find_awaited_values(token) is not None
 
@@ -112,7 +112,7 @@ def iter_flag_tokens(
     at = start
     while at < len(tokens) and tokens[at] != "--":
         token = tokens[at]
-        value_at = at + awaits_value(token)
+        value_at = at + is_followed_by_value(token)
         if is_flag(token):
             has_value = "=" in token or at < value_at < len(tokens)
             yield at, name_in_token(token), value_at if has_value else None
@@ -139,7 +139,7 @@ def _find_awaited_values(token: str) -> _Values | None:
 def _possible_values_of_token(token: str) -> _Values:
     """Return what can be the value of --name."""
     name = token[2:] if token.startswith("--") else token[1:]
-    flag = find_silently(name)
+    flag = find_without_warning(name)
     if flag is not None:
         with suppress(FlagError):
             return _possible_values_of_flag(flag._info())
@@ -189,7 +189,7 @@ def _complete_name(token: str, left_out: Collection[str]) -> Answer:
     typed = token[len(dashes) :]
     found = [
         Candidate(dashes + text, about)
-        for info in _offered_flags()
+        for info in _iter_offered_flag_infos()
         if to_text(info.module) not in left_out
         for text, about in _name_candidates(info, typed)
     ]
@@ -199,7 +199,7 @@ def _complete_name(token: str, left_out: Collection[str]) -> Answer:
     return offer_matches(found, "" if token == "-" else token)
 
 
-def _offered_flags() -> Iterator[Any]:
+def _iter_offered_flag_infos() -> Iterator[Any]:
     """Return the pd_flag_info of each flag that should be used."""
     for flag in FLAGS.values():
         with suppress(FlagError):  # it may leave, on another thread
@@ -213,7 +213,7 @@ def flag_candidates() -> tuple[Candidate, ...]:
     """Return the flags that should be used."""
     return tuple(
         Candidate(to_text(each.name), short_description(to_text(each.help)))
-        for each in _offered_flags()
+        for each in _iter_offered_flag_infos()
     )
 
 
@@ -231,11 +231,11 @@ def _name_candidates(info: Any, typed: str) -> list[Candidate]:
 
 def _match_first_name(names: Iterable[str], typed: str) -> list[str]:
     """Return the first name that begins with what was typed."""
-    spelled = (_complete_spelling(name, typed) for name in names)
+    spelled = (_complete_name_as_typed(name, typed) for name in names)
     return [name for name in spelled if name is not None][:1]
 
 
-def _complete_spelling(name: str, typed: str) -> str | None:
+def _complete_name_as_typed(name: str, typed: str) -> str | None:
     """Return the name as it was begun, with its dashes, or None where it begins otherwise."""
     if not normalize_name(name).startswith(normalize_name(typed)):
         return None

@@ -72,8 +72,8 @@ def constrained_type(base: Type[Any], hint: Any, noun: str | None = None) -> Typ
     """
     metadata = list(_flatten_metadata(hint.__metadata__))
     if any(is_of_pydantic(each) for each in metadata):
-        return _with_check(base, _make_pydantic_check(base, hint), base.expected)
-    found = [demand for each in metadata for demand in _constraints_of(hint, each)]
+        return _copy_type_with_check(base, _make_pydantic_check(base, hint), base.expected)
+    found = [demand for each in metadata for demand in _extract_constraints(hint, each)]
     if not found:
         return base
     texts = [text for text, _ in found]
@@ -89,7 +89,7 @@ def constrained_type(base: Type[Any], hint: Any, noun: str | None = None) -> Typ
                 raise Unfit(f"expected {expected}")
         return value
 
-    return _with_check(base, check, expected)
+    return _copy_type_with_check(base, check, expected)
 
 
 def _flatten_metadata(metadata: Iterable[Any]) -> Iterator[Any]:
@@ -100,7 +100,7 @@ def _flatten_metadata(metadata: Iterable[Any]) -> Iterator[Any]:
             yield each
 
 
-def _constraints_of(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]]:
+def _extract_constraints(hint: Any, metadata: Any) -> list[tuple[str, Callable[[Any], bool]]]:
     """Return what one object demands: the words for it, and whether a value meets it."""
     if isinstance(metadata, slice):  # as annotated_types had lengths once
         low, high = metadata.start or 0, metadata.stop
@@ -147,7 +147,7 @@ def _make_pydantic_check(base: Type[Any], hint: Any) -> Check:
     return check
 
 
-def _with_check(base: Type[Any], check: Check, expected: str) -> Type[Any]:
+def _copy_type_with_check(base: Type[Any], check: Check, expected: str) -> Type[Any]:
     made = copy.copy(base)
     native = BY_NAME[base.native].python
 
@@ -162,11 +162,11 @@ def _with_check(base: Type[Any], check: Check, expected: str) -> Type[Any]:
     return made
 
 
-def pydantic_type(python: Any) -> Type[Any]:
+def make_pydantic_type(python: Any) -> Type[Any]:
     """Return the type of a class of pydantic whose values are written as their text."""
     found: Type[Any] = Type(str, str, metavar=python.__name__.upper(), expected="text")
     found.expected = f"a value that {python.__name__} takes"
-    made = _with_check(found, _make_pydantic_check(found, python), found.expected)
+    made = _copy_type_with_check(found, _make_pydantic_check(found, python), found.expected)
     made.python = None
     return made
 

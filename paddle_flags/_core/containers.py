@@ -70,7 +70,7 @@ class TupleType(_ListType):
     def _text(self, values: Any) -> str:
         found = self._check_length(lists.items_of(values) or ())
         texts = [
-            _convert_item(number, partial(_scalar_text, item), each)
+            _convert_item(number, partial(_format_checked_scalar, item), each)
             for number, (item, each) in enumerate(zip(self.items, found), 1)
         ]
         return lists.encode(tuple(texts))
@@ -178,17 +178,17 @@ class DictType(Type[Any]):
         return lists.encode(_convert_items(self._item_text, values.items()))
 
     def _item_text(self, pair: tuple[Any, Any]) -> str:
-        key = _scalar_text(self.key, pair[0])
+        key = _format_checked_scalar(self.key, pair[0])
         if "=" in key:
             raise Unfit(f"expected a key without '=', not {key!r}")
-        return f"{key}={_scalar_text(self.value, pair[1])}"
+        return f"{key}={_format_checked_scalar(self.value, pair[1])}"
 
     def accepts(self, value: object) -> bool:
         """Return whether it is a mapping."""
         return isinstance(value, Mapping)
 
 
-def _scalar_text(kind: Type[Any], value: Any) -> str:
+def _format_checked_scalar(kind: Type[Any], value: Any) -> str:
     if kind.reads(value) and kind.python not in (bool, int, float):
         return str(kind.canonical(to_plain(value)))
     exact = not isinstance(value, bool) or kind.python is bool

@@ -7,9 +7,9 @@ import sys
 from paddle_flags._core.definition import (
     Definition,
     add_type_attributes,
+    derive_value_type,
     infer_plain_kind,
-    kind_of_meaning,
-    place_of,
+    locate_frame,
 )
 from paddle_flags._core.flag import Flag, flags_made
 from paddle_flags._core.frames import (
@@ -137,11 +137,11 @@ def _define_with_attributes(
         meaning = type_table.find_meaning(
             about_type, what, type, items, choices, case_sensitive=case_sensitive
         )
-        kind = kind_of_meaning(meaning)
+        kind = derive_value_type(meaning)
         marks, texts = add_type_attributes(meaning, default, marks, texts)
     made = Definition(name, kind, sensitive=sensitive)
     for field, mark in zip(MARKS, marks):
-        made.set_switch(field, mark)
+        made.set_bool_field(field, mark)
     made.set_default(default)
     made.set_bound("min", min)
     made.set_bound("max", max)
@@ -151,7 +151,7 @@ def _define_with_attributes(
             made.set_list(field, text)
         elif text is not None:
             made.set_text(field, text)
-    made.set_place(place_of(frame))
+    made.set_place(locate_frame(frame))
     return made.register(frame, replace=replace)
 
 

@@ -69,7 +69,7 @@ class Definition:
         if kind.via is not None and kind.via.item_type:
             item = BY_NAME[kind.via.item_type]
         self.pointer.list = item.number if item else 0
-        self.set_switch("sensitive", sensitive)
+        self.set_bool_field("sensitive", sensitive)
         self.set_text("name", name)
 
     def _retain_text(self, text: str, what: str = "", *, sensitive: bool = False) -> Any:
@@ -81,7 +81,7 @@ class Definition:
     def set_text(self, field: str, text: str) -> None:
         setattr(self.pointer, field, self._retain_text(text, f"{self._about}: {field}: "))
 
-    def set_switch(self, field: str, value: bool) -> None:
+    def set_bool_field(self, field: str, value: bool) -> None:
         setattr(self.pointer, field, check_bool(f"{self._about}: {field}", value))
 
     def set_list(self, field: str, texts: Iterable[object]) -> None:
@@ -89,7 +89,7 @@ class Definition:
             what = type(texts).__name__
             message = f"{self._about}: {field}: {quote_value(texts)}: expected a list, not {what}"
             raise FlagTypeError(message)
-        items = [self._text_of(field, each) for each in texts]
+        items = [self._format_list_item(field, each) for each in texts]
         for item in items:
             if "|" in item:
                 message = f"{self._about}: {field}: {quote_value(item)}: expected text without '|'"
@@ -97,7 +97,7 @@ class Definition:
         if items:
             self.set_text(field, "|".join(items))
 
-    def _text_of(self, field: str, value: object) -> str:
+    def _format_list_item(self, field: str, value: object) -> str:
         if field != "choices":
             return str(to_plain(value))
         about = f"{self._about}: choices"
@@ -152,7 +152,7 @@ class Definition:
                 refused = [f"{self._name}={REDACTED}: expected {via.expected}"]
         handle = ffi.new("pd_flag **")
         try:
-            flag = self._register(handle, frame, context, replace=replace)
+            flag = self._register_or_redefine(handle, frame, context, replace=replace)
         finally:
             if context and not handle[0]:
                 converter_module().drop_converter(context)
@@ -160,12 +160,12 @@ class Definition:
             raise FlagValueError("; ".join(refused))
         return flag
 
-    def _register(
+    def _register_or_redefine(
         self, handle: Any, frame: FrameType | None, context: int, *, replace: bool
     ) -> Flag[Any]:
         err = new_error()
         status = lib.PD_ERR_CONFLICT
-        before = _generation_of(self.pointer.name) if context else 0
+        before = _find_generation(self.pointer.name) if context else 0
         if replace:
             from paddle_flags._core.redefine import is_shared_with_library
 
@@ -228,7 +228,7 @@ class Definition:
             converter_module().check_or_reset_value(flag)
 
 
-def _generation_of(name: Any) -> int:
+def _find_generation(name: Any) -> int:
     """Return the number of the definition that a name has; 0 if it has none."""
     handle = ffi.new("pd_flag **")
     if lib.pd_flag_find(name, handle, ffi.NULL) != lib.PD_OK:
@@ -293,7 +293,7 @@ def infer_plain_kind(
     return BY_NAME[_INFERRED[inferred]] if inferred in _INFERRED else None
 
 
-def kind_of_meaning(meaning: Meaning) -> ValueType:
+def derive_value_type(meaning: Meaning) -> ValueType:
     """Return the type of flags with this meaning."""
     base = LISTS[meaning.item] if meaning.item and meaning.type is None else BY_NAME[meaning.native]
     return base if meaning.type is None else kind_with_type(base, meaning.type)
@@ -317,7 +317,7 @@ def _is_enum(value: object) -> bool:
     return hasattr(type(value), "__members__")  # without the module enum
 
 
-def place_of(frame: FrameType) -> Place:
+def locate_frame(frame: FrameType) -> Place:
     """Return module, file and line of the code that a frame runs."""
     module = str(frame.f_globals.get("__name__", "__main__"))
     file = frame.f_code.co_filename
@@ -367,9 +367,9 @@ def define_at(
     made.set_list("aliases", aliases)
     if category:
         made.set_text("category", category)
-    made.set_switch("hidden", hidden)
-    made.set_switch("required", required)
-    made.set_switch("multi", multi)
-    made.set_switch("count", count)
-    made.set_place(place if isinstance(place, tuple) else place_of(place))
+    made.set_bool_field("hidden", hidden)
+    made.set_bool_field("required", required)
+    made.set_bool_field("multi", multi)
+    made.set_bool_field("count", count)
+    made.set_place(place if isinstance(place, tuple) else locate_frame(place))
     return made.register(frame, replace=replace)

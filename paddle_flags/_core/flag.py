@@ -98,7 +98,7 @@ class Flag(FlagDefinition[T]):
         return self
 
     def __reduce__(self) -> tuple[Callable[[str, str], Flag[Any]], tuple[str, str]]:
-        return _unpickle, (self._name, _how_to_define(self))
+        return _unpickle, (self._name, _advise_how_to_define(self))
 
     def __repr__(self) -> str:
         try:
@@ -202,9 +202,9 @@ class Flag(FlagDefinition[T]):
         first. Of the values that a later one from the same source has replaced, at least
         the last 15 are kept; repeated changes from one line count once.
         """
-        from paddle_flags._core.history import history_of
+        from paddle_flags._core.history import read_flag_history
 
-        return history_of(self.handle)
+        return read_flag_history(self.handle)
 
     # ---- validators and watchers ----
 
@@ -373,7 +373,7 @@ def _unpickle(name: str, remedy: str) -> Flag[Any]:
         raise UndefinedFlagError(message + remedy) from error
 
 
-def _how_to_define(flag: Flag[Any]) -> str:
+def _advise_how_to_define(flag: Flag[Any]) -> str:
     """Return how another process gets the flag; "" if that isn't known."""
     if not flag.defined:
         return ""

@@ -83,7 +83,7 @@ def _iter_entries(handle: Any) -> Iterator[Any]:
         yield entry
 
 
-def history_of(handle: Any) -> list[FlagEntry]:
+def read_flag_history(handle: Any) -> list[FlagEntry]:
     """Return the values of a `pd_flag *`."""
     return retry_if_redefined(lambda: _read_history(handle))
 
@@ -97,7 +97,7 @@ def _read_history(handle: Any) -> list[FlagEntry]:
     return found
 
 
-def flagfiles_of_line() -> list[str]:
+def list_command_line_flagfiles() -> list[str]:
     """Return the flagfiles of the command line from which flags have values."""
     # A dictionary, which keeps the order, unlike a set.
     found: dict[str, None] = {}

@@ -145,21 +145,23 @@ def load_plugin(path: str | os.PathLike[str], *, namespace: str = "") -> Plugin:
 
     Any thread may call this. Constructors of the library run with the GIL held.
     """
-    return load_with_remedy(path, namespace, 'load_plugin({path!r}, namespace="{namespace}")')
+    return load_plugin_with_remedy(
+        path, namespace, 'load_plugin({path!r}, namespace="{namespace}")'
+    )
 
 
 # "beta=libbeta.so" for a plugin in a namespace; a path has no such beginning.
 _IN_NAMESPACE = re.compile(r"([A-Za-z_][\w.-]*)=(.+)")
 
 
-def split_plugin(plugin: str) -> tuple[str, str]:
+def split_plugin_argument(plugin: str) -> tuple[str, str]:
     """Return namespace and path of FILE or NAMESPACE=FILE."""
     # A file whose own name has an = is that file.
     parts = None if os.path.exists(plugin) else _IN_NAMESPACE.fullmatch(plugin)
     return (parts[1], parts[2]) if parts else ("", plugin)
 
 
-def load_with_remedy(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:
+def load_plugin_with_remedy(path: str | os.PathLike[str], namespace: str, remedy: str) -> Plugin:
     """Load a library; errors write a call with a namespace in the form of `remedy`."""
     try:
         file = os.fsencode(path)

@@ -308,7 +308,7 @@ def for_each(flags: Iterable[Flag[Any]], report: Callable[[Flag[Any]], T]) -> li
     return found
 
 
-def find_silently(name: str) -> Flag[Any] | None:
+def find_without_warning(name: str) -> Flag[Any] | None:
     """Return the flag that a command line means by a name, without a warning about the name."""
     wanted = normalize_name(name)
     known = _known.get(wanted)

@@ -13,7 +13,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NewType, Union, get_args, get_origin
 
 from paddle_flags._core import types
-from paddle_flags._core.constraints import constrained_type, plain_type, pydantic_type
+from paddle_flags._core.constraints import constrained_type, make_pydantic_type, plain_type
 from paddle_flags._core.containers import (
     make_dict_type,
     make_list_type,
@@ -170,7 +170,7 @@ def _type_of_class(hint: Any, *, case_sensitive: bool) -> Type[Any]:
     if isinstance(hint, type) and issubclass(hint, pathlib.PurePath):
         return types.path_type(hint)
     if isinstance(hint, type) and hint.__module__ == "pydantic.networks":
-        return pydantic_type(hint)
+        return make_pydantic_type(hint)
     raise _unsupported_type_error(hint)
 
 

@@ -22,7 +22,7 @@ F = TypeVar("F", bound="Callable[..., Any]")
 FlagOrName = Flag[Any] | str
 
 
-def _find_flags(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
+def _resolve_distinct_flags(wanted: Sequence[FlagOrName], least: int = 1) -> list[Flag[Any]]:
     for each in wanted:
         if not isinstance(each, (Flag, str)):
             message = f"{quote_value(each)}: expected the name of a flag, not {type(each).__name__}"
@@ -53,7 +53,7 @@ def validator(*flags: FlagOrName, message: str = "") -> Callable[[F], F]:
     The decorated function itself is returned. To remove the validator later, use
     `Flag.validate`. Raises UndefinedFlagError.
     """
-    known = _find_flags(flags)
+    known = _resolve_distinct_flags(flags)
 
     @hides_internal_frames
     def add_decorated(function: F) -> F:
@@ -82,7 +82,7 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
 
         message = f"rule: {quote_value(rule)}: expected {', '.join(map(repr, _LEAST))}"
         raise FlagArgumentError(message + suggest_name(str(rule), _LEAST))
-    members = _find_flags(flags, _LEAST[rule])
+    members = _resolve_distinct_flags(flags, _LEAST[rule])
     kind = getattr(lib, f"PD_GROUP_{rule.upper()}")
 
     def add_group_hook() -> int:

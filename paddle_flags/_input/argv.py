@@ -32,7 +32,7 @@ def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWante
         from paddle_flags._input import named_files
 
         files = named_files.find_config_files(tokens, options)
-        config = named_files.read_files(files, options)
+        config = named_files.read_files_into_config(files, options)
     call = Call(options)
     err = new_error()
     rest = call.run(tokens, config, err)

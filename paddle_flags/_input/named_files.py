@@ -73,7 +73,7 @@ def preview_flag_texts(
     return list(lists.parse_list(str, text)) if flag.items else [text][: len(text)]
 
 
-def read_files(files: ConfigFiles | None, options: ParseOptions) -> Any:
+def read_files_into_config(files: ConfigFiles | None, options: ParseOptions) -> Any:
     """Return a `pd_config *` with what the files have, and with the errors of the program."""
     config = files.read() if files else new_config()
     if options.config_flag is not None:

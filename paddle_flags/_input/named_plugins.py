@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_with_remedy, split_plugin
+from paddle_flags._core.plugin import load_plugin_with_remedy, split_plugin_argument
 from paddle_flags._core.status import quote_value
 from paddle_flags._input.named_files import (
     find_config_files,
@@ -69,10 +69,10 @@ def _load_plugin(plugin: Plugin, remedy: str) -> None:
     if isinstance(plugin, str) and _is_module(plugin):
         _import_plugin(plugin)
     elif isinstance(plugin, str):
-        namespace, file = split_plugin(plugin)
-        load_with_remedy(file, namespace, remedy)
+        namespace, file = split_plugin_argument(plugin)
+        load_plugin_with_remedy(file, namespace, remedy)
     else:
-        load_with_remedy(plugin, "", remedy)
+        load_plugin_with_remedy(plugin, "", remedy)
 
 
 def _is_module(name: str) -> bool:

@@ -90,19 +90,19 @@ class Reading:
         """Note that the file has the table that the keys lead to."""
         self.has_table |= list(keys) == self.table
 
-    def wants(self, keys: Sequence[str]) -> bool:
+    def is_in_table(self, keys: Sequence[str]) -> bool:
         """Return whether the keys lead into the table."""
         depth = len(self.table)
         return depth == 0 or (len(keys) > depth and list(keys[:depth]) == self.table)
 
     def add_error(self, keys: Sequence[str], at: Place, why: str) -> None:
         """Record an error for a key, if it is wanted."""
-        if self.wants(keys):
-            self.record_problem(at, f"{shown_flag(keys[len(self.table) :])}: {why}")
+        if self.is_in_table(keys):
+            self.record_problem(at, f"{format_flag_for_message(keys[len(self.table) :])}: {why}")
 
     def check_new_key(self, keys: Sequence[str], at: Place) -> bool:
         """Record an error if the file has used the name before; return whether it has not."""
-        if not self.wants(keys):
+        if not self.is_in_table(keys):
             return True
         first = self._seen.setdefault(_normalized_key(keys), at)
         if first is not at:
@@ -120,13 +120,13 @@ class Reading:
 
     def add_empty_table(self, keys: Sequence[str], at: Place) -> None:
         """Add an empty table: the value of a flag if that is a dict."""
-        if self.wants(keys):
+        if self.is_in_table(keys):
             name = ".".join(keys[len(self.table) :])
             self.values.append(FileValue(name, "", "table", is_list=False, at=at))
 
     def add_value(self, keys: Sequence[str], value: Scalar | list[Scalar], at: Place) -> None:
         """Add the value at `at` of a key that was claimed."""
-        if not self.wants(keys):
+        if not self.is_in_table(keys):
             return
         name = ".".join(keys[len(self.table) :])
         key = self._seen.get(_normalized_key(keys))
@@ -134,7 +134,7 @@ class Reading:
             self.record_problem(at, "expected the name of a flag before the value")
             return
         secret = _find_sensitive_prefix(name)
-        if secret and not _takes_tables(secret):
+        if secret and not _can_take_tables(secret):
             self.record_problem(key or at, f"--{secret}: expected a value, not a table")
             return
         for scalar in value if isinstance(value, list) else [value]:
@@ -164,7 +164,7 @@ def shorten_for_message(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in short)
 
 
-def shown_flag(keys: Sequence[str]) -> str:
+def format_flag_for_message(keys: Sequence[str]) -> str:
     """Return the flag that keys lead to, for a message."""
     name = ".".join(keys)
     return "--" + (_find_sensitive_prefix(name) or shorten_for_message(name))
@@ -179,7 +179,7 @@ def _find_sensitive_prefix(name: str) -> str | None:
     return next((each for each in starts if each in FLAGS and FLAGS[each].sensitive), None)
 
 
-def _takes_tables(name: str) -> bool:
+def _can_take_tables(name: str) -> bool:
     type_ = FLAGS[name]._type
     return type_ is not None and type_.takes_tables
 

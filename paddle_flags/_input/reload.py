@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.history import flagfiles_of_line
+from paddle_flags._core.history import list_command_line_flagfiles
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, new_error, queue_warning, raise_deferred
 from paddle_flags._core.values import REDACTED
@@ -49,7 +49,7 @@ def reload() -> list[FlagChange]:
     No flag has changed then. Any thread may call this; calls run one after the other.
     """
     with _lock:
-        for path in flagfiles_of_line():
+        for path in list_command_line_flagfiles():
             message = (
                 f"reload: {path} was named by --flagfile, so its values are those of the command"
                 " line and stay; files of config or config_flag are read again"

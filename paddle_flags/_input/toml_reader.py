@@ -61,7 +61,7 @@ def read(text: str, reading: Reading) -> None:
     found: list[_Found] = []
     lost = False
     try:
-        found.extend(_Walk(text, reading).pairs())
+        found.extend(_Walk(text, reading).iter_wanted_entries())
     except _Lost:
         lost = True
     if sum(not (one.is_header or reading.check_new_key(one.keys, one.key)) for one in found):
@@ -75,7 +75,7 @@ def read(text: str, reading: Reading) -> None:
     if isinstance(_value_at(data, reading.table), dict):
         reading.note_table(reading.table)
     for one in found:
-        _add_found(reading, one, _value_at(data, one.keys))
+        _add_value_or_error(reading, one, _value_at(data, one.keys))
 
 
 def _value_at(data: Any, keys: list[str]) -> Any:
@@ -93,7 +93,7 @@ def _locate_error(text: str, message: str) -> tuple[Place, str]:
     return Places(text)(len(text)), f"not TOML: {why} at the end of the file"
 
 
-def _add_found(reading: Reading, one: _Found, value: Any) -> None:
+def _add_value_or_error(reading: Reading, one: _Found, value: Any) -> None:
     if isinstance(value, dict):
         if not value:  # otherwise its own keys are there too
             reading.add_empty_table(one.keys, one.value)
@@ -133,7 +133,7 @@ class _Walk:
         self._place = Places(text)
         self._at = 0
 
-    def pairs(self) -> Iterator[_Found]:
+    def iter_wanted_entries(self) -> Iterator[_Found]:
         """Return the wanted keys that have values, and headers; raise _Lost."""
         tables: list[list[str]] = [[]]  # of the last header, then inline ones
         while True:
@@ -144,7 +144,7 @@ class _Walk:
             if mark == "[":
                 at = self._place(self._at)
                 tables = [self._read_header()]
-                if self._reading.wants(tables[0]):
+                if self._reading.is_in_table(tables[0]):
                     yield _Found(tables[0], at, at, "", [], is_header=True)
             elif mark == "}" and len(tables) > 1:
                 tables.pop()
@@ -152,8 +152,8 @@ class _Walk:
             elif mark == "," and len(tables) > 1:
                 self._at += 1
             else:
-                one = self._read_pair(tables[-1])
-                if self._reading.wants(one.keys):
+                one = self._read_key_before_value(tables[-1])
+                if self._reading.is_in_table(one.keys):
                     yield one
                 if self._skip_value_or_enter_table(one.items):
                     tables.append(one.keys)
@@ -176,7 +176,7 @@ class _Walk:
             self._reading.stop(self._place(at), why)
         return keys
 
-    def _read_pair(self, table: list[str]) -> _Found:
+    def _read_key_before_value(self, table: list[str]) -> _Found:
         """Go to the value behind a key."""
         match = self._consume_pattern(_PAIR)
         keys = [*table, *self._read_keys(match)]
@@ -211,7 +211,7 @@ class _Walk:
         if mark == "[":
             self._read_array_items(items)
         else:
-            self._check_number(self._consume_pattern(_VALUE))
+            self._check_number_length(self._consume_pattern(_VALUE))
         return False
 
     def _read_array_items(self, items: list[str]) -> None:
@@ -223,13 +223,13 @@ class _Walk:
             elif match[0] in ("]", "}"):
                 depth -= 1
             else:
-                self._check_number(match)
+                self._check_number_length(match)
                 items += _split_items(match[0])
             if depth == 0:
                 return
             if depth > DEPTH:
                 self._reading.stop(self._place(match.start()), "is nested too deeply")
 
-    def _check_number(self, match: re.Match[str]) -> None:
+    def _check_number_length(self, match: re.Match[str]) -> None:
         if match[0][0] not in "\"'#" and _LONG.search(match[0]):
             self._reading.stop(self._place(match.start()), "is too long for a number")

@@ -99,7 +99,7 @@ class _EventReader:
             if self._tree.wants_key:
                 self._add_key(event)
             else:
-                self._tree.add_scalar(self._scalar(event), self._last)
+                self._tree.add_scalar(self._parse_scalar_event(event), self._last)
         elif isinstance(event, events.DocumentStartEvent):
             self._begin_document(event)
         elif isinstance(event, events.AliasEvent):
@@ -129,7 +129,7 @@ class _EventReader:
             self._stop("merge keys (<<) are not supported, expected the values themselves")
         self._tree.add_key(event.value, self._last)
 
-    def _scalar(self, event: Any) -> Scalar:
+    def _parse_scalar_event(self, event: Any) -> Scalar:
         kind = self._scalar_kind(event)
         if kind == "text" and event.implicit[0] and event.value.lower() in _BOOLS:
             kind = "bool"

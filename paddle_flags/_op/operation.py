@@ -24,10 +24,10 @@ from paddle_flags._op import codes, converters
 from paddle_flags._op.codes import Signature
 from paddle_flags._op.python_impls import (
     by_number,
-    classes_of,
+    get_parameter_classes,
+    iter_implemented_signatures,
     iterate_signatures,
     lock,
-    signatures_of,
     unregister_all,
     unregister_impl,
 )
@@ -83,7 +83,7 @@ class _Signature:
         self.number = 0  # of the import
         self.text = to_text(info.signature)
         self._operation = to_text(info.name)
-        self._said = classes_of(self._operation, self.text)
+        self._said = get_parameter_classes(self._operation, self.text)
         self.codes = ffi.string(ffi.cast("char *", info.types))
         self.scoped = bool(info.scoped)
         self.flag = info.flag
@@ -113,7 +113,7 @@ class _Signature:
 
     def is_current(self) -> bool:
         """Return whether the parameters have the same classes as when this was made."""
-        return self._said == classes_of(self._operation, self.text)
+        return self._said == get_parameter_classes(self._operation, self.text)
 
     def _register_import(self, info: Any) -> None:
         of = ffi.new("pd_op_signature *", {"name": info.name, "text": info.signature})
@@ -350,7 +350,7 @@ class Op:
 
     def _collect_signatures(self) -> None:
         found = {}
-        for handle, info in signatures_of(self._encoded):
+        for handle, info in iter_implemented_signatures(self._encoded):
             key = address_of(handle), bool(info.scoped)
             if key in self._known and not self._known[key].is_current():
                 self._known.pop(key).unregister_import()

@@ -70,7 +70,7 @@ def iterate_signatures(start: Any = None) -> Iterator[tuple[Any, Any]]:
         yield handle, get_info("pd_op_info", lib.pd_op_get_info, handle)
 
 
-def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
+def iter_implemented_signatures(name: bytes) -> Iterator[tuple[Any, Any]]:
     """Yield each signature of an operation that something implements."""
     first = ffi.new("pd_op **")
     if lib.pd_op_find(name, ffi.NULL, first, ffi.NULL) != lib.PD_OK:
@@ -82,7 +82,7 @@ def signatures_of(name: bytes) -> Iterator[tuple[Any, Any]]:
             yield handle, info
 
 
-def classes_of(operation: str, signature: str) -> tuple[tuple[type, ...], ...]:
+def get_parameter_classes(operation: str, signature: str) -> tuple[tuple[type, ...], ...]:
     """Return the classes of the parameters that the latest implementation annotates."""
     return _classes.get((operation, signature), ())
 
@@ -92,7 +92,7 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
     found = []
     count = count_parameters(function) if name != "native" else None
     if count is not None:
-        for _, info in signatures_of(operation.encode()):
+        for _, info in iter_implemented_signatures(operation.encode()):
             types = ffi.string(ffi.cast("char *", info.types))
             each = Signature(to_text(info.signature), types)
             if len(each.parameters) == count:
@@ -106,7 +106,7 @@ def _find_signature(operation: str, name: str, function: Callable[..., Any]) -> 
     return found[0] if found else signature_of_function(function)
 
 
-def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
+def _locate_function(function: Callable[..., Any]) -> tuple[str, int]:
     code = getattr(function, "__code__", None)
     if code is None:
         file, line = caller_place(1)
@@ -116,7 +116,7 @@ def _place_of(function: Callable[..., Any]) -> tuple[str, int]:
 
 def _identity_of(function: Callable[..., Any]) -> tuple[str, str, str]:
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-    return module or "", name or repr(function), _place_of(function)[0]
+    return module or "", name or repr(function), _locate_function(function)[0]
 
 
 def _make_usable_callback(usable: Callable[[], object]) -> Any:
@@ -140,14 +140,14 @@ def _make_usable_callback(usable: Callable[[], object]) -> Any:
     return callback
 
 
-def _register(
+def _register_in_c(
     operation: str,
     name: str,
     function: Callable[..., Any],
     signature: Signature,
     about: dict[str, Any],
 ) -> PythonImpl:
-    file, line = _place_of(function)
+    file, line = _locate_function(function)
     kept: list[Any] = []
 
     def new_c_text(what: str, value: str) -> Any:
@@ -209,10 +209,10 @@ def _register_or_replace(
             f"{identity[2]}"
         )
     try:
-        _record_impl(_register(operation, name, function, signature, about), key)
+        _record_impl(_register_in_c(operation, name, function, signature, about), key)
     except FlagError:
         if former and former.identity == identity:
-            _record_impl(_register(operation, name, former.function, signature, about), key)
+            _record_impl(_register_in_c(operation, name, former.function, signature, about), key)
         raise
 
 

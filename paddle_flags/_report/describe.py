@@ -138,7 +138,7 @@ def _to_man(wanted: _Wanted) -> str:
 _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 
-def _add_shared_with(text: str) -> str:
+def _add_libraries_to_json(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
     if not any(each.names for each in joined_libraries.values()):
         return text
@@ -203,5 +203,5 @@ def describe(
         kind = "helpfull" if full and format == "text" else _KINDS[format]
         return help_text(path, kind, usage=usage, version=version, width=width, color=color)
     if format == "json":
-        return _add_shared_with(json_text(path, version=version, full=full))
+        return _add_libraries_to_json(json_text(path, version=version, full=full))
     return _FORMATS[format](_Wanted(path, full, usage, version))

@@ -79,7 +79,7 @@ def help_text(
     options.without = new_c_text("without", without)
     columns = _terminal_columns() if width is None else _check_integer("width", width)
     options.width = min(max(columns, 1), 10000)
-    options.color = wants_color() if color is None else check_bool("color", color)
+    options.color = can_use_color() if color is None else check_bool("color", color)
     return collect_output(lib.pd_report_help, options).removesuffix("\n")
 
 
@@ -104,7 +104,7 @@ def _usage_text(program: str, kind: str, *, arguments: bool, known_only: bool) -
     """Return the usage line; None: C writes its own."""
     if kind == "helpxml":
         return None
-    if _module_of_program(program) is None and arguments and not known_only:
+    if _get_run_module_name(program) is None and arguments and not known_only:
         return None
     behind = " [argument ...]" if arguments else ""
     line = f"usage: {program_command(program)} [--flag=value ...]{behind}"
@@ -113,11 +113,11 @@ def _usage_text(program: str, kind: str, *, arguments: bool, known_only: bool) -
 
 def program_command(program: str) -> str:
     """Return what users type to start the program."""
-    module = _module_of_program(program)
+    module = _get_run_module_name(program)
     return os.path.basename(program) if module is None else f"python -m {module}"
 
 
-def _module_of_program(program: str) -> str | None:
+def _get_run_module_name(program: str) -> str | None:
     """Return the name of a program that was started by `python -m`.
 
     That of a zip file or a directory, as in `python app.pyz`, is "__main__".
@@ -134,7 +134,7 @@ def _terminal_columns() -> int:
     return shutil.get_terminal_size().columns
 
 
-def wants_color() -> bool:
+def can_use_color() -> bool:
     """Return whether stdout takes ANSI escapes; NO_COLOR and FORCE_COLOR decide if set."""
     if os.environ.get("NO_COLOR"):
         return False

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def _columns(text: str) -> int:
+def _count_columns(text: str) -> int:
     """Return the columns of a terminal that text takes."""
     import unicodedata
 
@@ -21,9 +21,9 @@ def _columns(text: str) -> int:
 def format_table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return aligned columns with a title each."""
     lines = [list(titles), *(list(row) for row in rows)]
-    widths = [max(map(_columns, column)) for column in zip(*lines)]
+    widths = [max(map(_count_columns, column)) for column in zip(*lines)]
     padded = (
-        "  ".join(cell + " " * (width - _columns(cell)) for cell, width in zip(line, widths))
+        "  ".join(cell + " " * (width - _count_columns(cell)) for cell, width in zip(line, widths))
         for line in lines
     )
     return "\n".join(line.rstrip() for line in padded)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddle_flags import errors
-from paddle_flags._completion.flags import awaits_value, is_flag, is_known_option
+from paddle_flags._completion.flags import is_flag, is_followed_by_value, is_known_option
 from paddle_flags._core.names import find_nearest
 from paddle_flags._core.registry import FLAGS
 
@@ -41,14 +41,14 @@ class Line:
             if token == "--":
                 return
             is_value = awaiting and at not in self.cuts
-            awaiting = not is_value and awaits_value(token)
+            awaiting = not is_value and is_followed_by_value(token)
             if not is_value and is_flag(token):
                 yield at, token
 
     def check_flag_values(self) -> None:
         """Raise FlagArgumentError if an option stands where the value of a flag should be."""
         for at, token in self.flags():
-            if at + 1 in self.cuts and awaits_value(token):
+            if at + 1 in self.cuts and is_followed_by_value(token):
                 raise errors.FlagArgumentError(
                     f"{token}: expected a value before {self.cuts[at + 1]}, as in {token}=VALUE"
                 )
@@ -104,7 +104,7 @@ def split_line(
             if has_program and not awaiting and not is_flag(token):
                 line.program = list(tokens[at:])
                 break
-            awaiting = not awaiting and awaits_value(token)
+            awaiting = not awaiting and is_followed_by_value(token)
             line.rest.append(token)
             at += 1
             continue

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import load_with_remedy, split_plugin
+from paddle_flags._core.plugin import load_plugin_with_remedy, split_plugin_argument
 from paddle_flags._input.options import ParseOptions
 from paddle_flags.cli.parse import read_flags
 
@@ -38,7 +38,7 @@ NO_ARGUMENT = ": expected no argument"  # in messages of C
 
 def load_plugin_argument(plugin: str) -> None:
     """Load FILE or NAMESPACE=FILE."""
-    namespace, file = split_plugin(plugin)
+    namespace, file = split_plugin_argument(plugin)
     if not file:
         message = "-p: expected the path of a shared library, not an empty argument"
         raise errors.FlagArgumentError(message)
@@ -48,7 +48,7 @@ def load_plugin_argument(plugin: str) -> None:
             f" flags, use '{PROGRAM} run --show {file}'; to see why a flag has its value,"
             f" use '{PROGRAM} run --explain NAME {file}'"
         )
-    load_with_remedy(file, namespace, "-p {namespace}={path}")
+    load_plugin_with_remedy(file, namespace, "-p {namespace}={path}")
 
 
 def import_module(name: str) -> None:

@@ -10,7 +10,7 @@ import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags import errors
-from paddle_flags._core.plugin import split_plugin
+from paddle_flags._core.plugin import split_plugin_argument
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._report.explain import explain
 from paddle_flags._report.facts import escape_controls
@@ -178,7 +178,7 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
     refused: list[errors.FlagError] = []
     refused_files: list[str] = []
     for plugin in options.plugin:
-        path = split_plugin(plugin)[1]
+        path = split_plugin_argument(plugin)[1]
         try:
             if os.path.exists(path):  # a loader searches for others
                 check_is_file(path)

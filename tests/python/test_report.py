@@ -84,7 +84,7 @@ def test_a_module_that_python_runs_is_named_in_its_usage(tmp_path):
         assert shown.startswith(f"usage: python -m {module} [--flag=value ...] [argument ...]\n")
 
 
-COLOR = "from paddle_flags._report.help import wants_color; print(wants_color())"
+COLOR = "from paddle_flags._report.help import can_use_color; print(can_use_color())"
 
 
 def on_terminal(**variables: str) -> str:
