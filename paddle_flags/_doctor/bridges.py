@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags import FLAGS
 from paddle_flags._doctor.markers import BRIDGES
 from paddle_flags._doctor.process import cell_addresses
-from paddle_flags._doctor.variables import variables_in
+from paddle_flags._doctor.variables import iter_loaded_variables
 from paddle_flags.extend import JoinedLibrary, for_each, joined_libraries
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def is_named(name: str, theirs: str) -> bool:
 def report_bridges(loaded: Sequence[Loaded], bridged: Bridged) -> list[Report]:
     """Report on the flags of each library that `bridge` can take, in this process."""
     placed: dict[str, list[LoadedVariable]] = {}
-    for each in variables_in(loaded):
+    for each in iter_loaded_variables(loaded):
         placed.setdefault(each.variable.origin, []).append(each)
     reports = [_report_library(origin, placed.get(origin, []), bridged) for origin in BRIDGES]
     parts = ("bridged", "left_out", "not_bridged", "unlisted", "hidden")

@@ -80,9 +80,9 @@ class _Image:
             name, default, cell = (
                 self._pointer(at + field) for field in _FIELDS[self.pointer_size]
             )
-            head, known = self._bytes(at, 16), self._text(name)
+            head, known = self._bytes(at, 16), self._read_c_string(name)
             if len(head) == 16 and head[_KIND] == _DEFINE and _NAME.fullmatch(known or ""):
-                text = self._text(default) if head[_TYPE] == _STRING else None
+                text = self._read_c_string(default) if head[_TYPE] == _STRING else None
                 yield FileFlag(str(known), text, cell)
 
     def _pointer(self, address: int) -> int:
@@ -91,7 +91,7 @@ class _Image:
             return self._pointers[address]
         return int.from_bytes(self._bytes(address, self.pointer_size), self._order)
 
-    def _text(self, address: int) -> str | None:
+    def _read_c_string(self, address: int) -> str | None:
         """Return the text at an address; None if there is none with an end."""
         text, end, _ = self._bytes(address, _TEXT_MAX).partition(b"\0")
         return text.decode("utf-8", "replace") if end else None
@@ -124,7 +124,7 @@ def _find_other_flags(elf: Any) -> tuple[dict[str, str], dict[Variable, int], fr
                 others[marker.origin] = "copy"
                 if marker.entry and is_dynamic:
                     entries.add(marker.origin)
-    return others, _keep_variables_of_libraries(others, variables), frozenset(entries)
+    return others, _assign_variables_to_libraries(others, variables), frozenset(entries)
 
 
 def _is_local(symbol: Any) -> bool:
@@ -133,7 +133,7 @@ def _is_local(symbol: Any) -> bool:
     return local or str(symbol.visibility).endswith(("INTERNAL", "HIDDEN"))
 
 
-def _keep_variables_of_libraries(
+def _assign_variables_to_libraries(
     others: dict[str, str], variables: dict[Variable, int]
 ) -> dict[Variable, int]:
     """Drop variables that only look as if they were flags of a library that isn't there.

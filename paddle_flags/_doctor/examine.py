@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING
 from paddle_flags._doctor import process
 from paddle_flags._doctor.bridges import bridged_flags, report_bridges
 from paddle_flags._doctor.environment import unknown_variables
-from paddle_flags._doctor.libraries import library_problems, loaded_binaries, other_libraries
+from paddle_flags._doctor.libraries import (
+    describe_duplicate_libraries,
+    list_other_flag_libraries,
+    read_loaded_binaries,
+)
 from paddle_flags._doctor.read import read_binary
 from paddle_flags._doctor.registries import describe_duplicate_flags, find_duplicated_flags
 from paddle_flags._doctor.schemas import all_schemas, is_schema_name, schema_problems
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
     from paddle_flags._doctor.process import Report
 
 
-def _with_build_kind(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
+def _add_join_kind(module: Report, copies: list[Report], binaries: list[Binary]) -> Report:
     """Add how the module has joined: what it has of the library inside."""
     path = os.path.realpath(module["path"])
     read = {os.path.realpath(each.path): each.links for each in binaries if not each.notes}
@@ -33,7 +37,7 @@ def _with_build_kind(module: Report, copies: list[Report], binaries: list[Binary
     return {**module, "joins": way}
 
 
-def _find_refused(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
+def _find_refused_files(modules: list[Report], binaries: list[Binary]) -> list[Binary]:
     """Return the files of the modules in this process whose definitions were refused."""
     paths = {os.path.realpath(m["path"]): m["path"] for m in modules if m["errors"]}
     found = [(paths.get(os.path.realpath(each.path)), each) for each in binaries]
@@ -64,21 +68,21 @@ def examine(
     """
     in_files, unread = _read_files(files)
     not_loaded, _ = _read_files(plugins)
-    loaded = loaded_binaries()
+    loaded = read_loaded_binaries()
     bridged = bridged_flags()
     in_process = [each.binary for each in loaded]
     copies = list(process.copies())
     modules = list(process.modules())
     report: Report = {
-        "modules": [_with_build_kind(module, copies, in_process) for module in modules],
+        "modules": [_add_join_kind(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [
-            each for each in process.shared_flags() if not is_schema_name(each["name"])
+            each for each in process.iter_multi_cell_flags() if not is_schema_name(each["name"])
         ],
-        "schemas": all_schemas([*_find_refused(modules, in_process), *not_loaded, *in_files]),
+        "schemas": all_schemas([*_find_refused_files(modules, in_process), *not_loaded, *in_files]),
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
-        "other_libraries": other_libraries([*in_process, *in_files]),
+        "other_libraries": list_other_flag_libraries([*in_process, *in_files]),
         "foreign_flags": report_bridges(loaded, bridged),
         "several_registries": find_duplicated_flags(loaded, in_files, bridged),
     }
@@ -120,5 +124,5 @@ def _problems(report: Report) -> list[str]:
     errors = ErrorList()
     if lib.pd_pending_check(errors.pointer, ffi.NULL) != lib.PD_OK:
         found += [str(error) for error in errors.exceptions()]
-    found += library_problems(report["other_libraries"])
+    found += describe_duplicate_libraries(report["other_libraries"])
     return [*found, *describe_duplicate_flags(report["several_registries"])]

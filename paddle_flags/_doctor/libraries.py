@@ -35,7 +35,7 @@ class Loaded(NamedTuple):
     """The address of its first byte."""
 
 
-def _loaded_files() -> dict[str, int]:
+def _read_mapped_code_files() -> dict[str, int]:
     """Return the files that are mapped into this process as code, with their first address."""
     starts: dict[str, int] = {}
     code = set()
@@ -54,7 +54,7 @@ def _loaded_files() -> dict[str, int]:
     return {path: starts.get(path, 0) for path in sorted(code) if os.path.isfile(path)}
 
 
-def other_libraries(binaries: Sequence[Binary]) -> list[Report]:
+def list_other_flag_libraries(binaries: Sequence[Binary]) -> list[Report]:
     """Return each other flag library in each file that has it."""
     return [
         {
@@ -70,10 +70,10 @@ def other_libraries(binaries: Sequence[Binary]) -> list[Report]:
     ]
 
 
-def loaded_binaries() -> list[Loaded]:
+def read_loaded_binaries() -> list[Loaded]:
     """Read the files that this process has loaded."""
     binaries = []
-    for path, start in _loaded_files().items():
+    for path, start in _read_mapped_code_files().items():
         try:
             binaries.append(Loaded(read_binary(path), start))
         except FlagError:
@@ -81,7 +81,7 @@ def loaded_binaries() -> list[Loaded]:
     return binaries
 
 
-def library_problems(others: Sequence[Report]) -> Iterator[str]:
+def describe_duplicate_libraries(others: Sequence[Report]) -> Iterator[str]:
     """Report the libraries of which the process has several copies."""
     for library, danger in _DANGER.items():
         places = {

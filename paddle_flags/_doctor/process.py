@@ -69,7 +69,7 @@ def _module_path(handle: Any) -> str:
     return to_text(info.path)
 
 
-def cells_of(flag: Flag[Any]) -> list[Report]:
+def list_flag_cells(flag: Flag[Any]) -> list[Report]:
     """Return the variables of a flag, one of each module that has some."""
 
     def get_cell_info(index: int, info: Any, err: Any) -> int:
@@ -97,10 +97,10 @@ def cell_addresses(flag: Flag[Any]) -> set[int]:
     }
 
 
-def shared_flags() -> Iterator[Report]:
+def iter_multi_cell_flags() -> Iterator[Report]:
     """Return the flags with several variables, or with one that has another value."""
     for flag in FLAGS.values():
-        cells = cells_of(flag)
+        cells = list_flag_cells(flag)
         if len(cells) > 1 or not all(cell["in_step"] for cell in cells):
             yield {"name": flag.name, "cells": cells}
 

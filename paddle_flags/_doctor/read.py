@@ -36,7 +36,7 @@ def read_binary(path: str) -> Binary:
         limit = f"{path}: a file of more than {_SIZES_MAX[kind] >> 20} MiB isn't read"
         return Binary(path, kind, notes=(limit,))
     try:
-        parsed = _parse(path, kind) if kind else None
+        parsed = _parse_with_lief(path, kind) if kind else None
     except ImportError as error:
         return Binary(path, kind, notes=(str(error),))
     if parsed is None:
@@ -47,7 +47,7 @@ def read_binary(path: str) -> Binary:
         raise FlagArgumentError(f"{path}: is damaged: {error}") from error
 
 
-def _parse(path: str, kind: str) -> Any:
+def _parse_with_lief(path: str, kind: str) -> Any:
     """Return LIEF's object for a file, or None where the file is of no use."""
     with optional_import(f"{path}: reading the file", "LIEF", "doctor"):
         import lief

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import FLAGS
 from paddle_flags._doctor.markers import LIBRARIES
-from paddle_flags._doctor.process import cells_of
-from paddle_flags._doctor.variables import variables_in
+from paddle_flags._doctor.process import list_flag_cells
+from paddle_flags._doctor.variables import iter_loaded_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def _places_of_our_flags(files: Sequence[Binary]) -> dict[str, list[str]]:
     own: dict[str, list[str]] = {}
     for flag in FLAGS.values():
         if flag.defined:
-            cells = cells_of(flag)
+            cells = list_flag_cells(flag)
             places = [cell["module"] for cell in cells if cell["kind"] == "definition"]
             own[flag.name] = places or ["run time"]
     for binary in files:
@@ -68,7 +68,7 @@ def _duplicates_in_process(
 
     It is when a bridge has registered it, perhaps in a namespace, or our own header defined it.
     """
-    for each in variables_in(loaded):
+    for each in iter_loaded_variables(loaded):
         if each.variable.name in own and not bridged.name_of(each):
             yield each.variable.name, each.variable.origin, each.binary.path
 

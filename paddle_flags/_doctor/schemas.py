@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import FLAGS
-from paddle_flags._doctor.process import cells_of
+from paddle_flags._doctor.process import list_flag_cells
 from paddle_flags.extend import for_each
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _schema_of(flag: Flag[Any]) -> Report | None:
     match = _SCHEMA.fullmatch(flag.name)
     if not (match and flag.hidden and flag.read_only and str(flag.default).startswith(match[2])):
         return None
-    modules = [cell["module"] for cell in cells_of(flag)]
+    modules = [cell["module"] for cell in list_flag_cells(flag)]
     return {"set": match[1], "hash": flag.default, "modules": modules}
 
 

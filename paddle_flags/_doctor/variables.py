@@ -22,7 +22,7 @@ class LoadedVariable(NamedTuple):
     """The file that defines it."""
 
 
-def variables_in(loaded: Sequence[Loaded]) -> Iterator[LoadedVariable]:
+def iter_loaded_variables(loaded: Sequence[Loaded]) -> Iterator[LoadedVariable]:
     """Return the variables that the files of this process define."""
     for binary, start in loaded:
         for variable, value in binary.variables.items():

@@ -57,7 +57,7 @@ def _compare_all(old: Flag, new: Flag) -> Iterator[_Found]:
     yield from _compare_ranges(old, new)
     yield from _compare_choices(old, new)
     if old.unit != new.unit:
-        yield _make_change("unit", old.unit, new.unit, (VALUES,) if old.unit else ())
+        yield _describe_value_change("unit", old.unit, new.unit, (VALUES,) if old.unit else ())
     for attribute in sorted({*old.attributes} - {*new.attributes}):
         yield "attribute", "attributes", f"is no longer {attribute}", (), (attribute, None)
     for attribute in sorted({*new.attributes} - {*old.attributes}):
@@ -65,12 +65,12 @@ def _compare_all(old: Flag, new: Flag) -> Iterator[_Found]:
         yield "attribute", "attributes", f"is now {attribute}", breaks, (None, attribute)
     for field in ("category", "owner", "since"):
         if getattr(old, field) != getattr(new, field):
-            yield _make_change(field, getattr(old, field), getattr(new, field), ())
+            yield _describe_value_change(field, getattr(old, field), getattr(new, field), ())
     if old.help != new.help:
         yield "help", "help", "help: was changed", (), (old.help, new.help)
 
 
-def _make_change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
+def _describe_value_change(field: str, before: Any, after: Any, breaks: Breaks) -> _Found:
     said = [
         quote_for_message(side) if side not in (None, "") else "none" for side in (after, before)
     ]
@@ -81,11 +81,11 @@ def _compare_types(old: Flag, new: Flag) -> Iterator[_Found]:
     if (old.type, old.items) == (new.type, new.items):
         return
     before, after = (f"list of {flag.items}" if flag.items else flag.type for flag in (old, new))
-    breaks = (CODE,) if _accepts_text_of(new, old) else (CODE, VALUES)
+    breaks = (CODE,) if _can_parse_texts_of(new, old) else (CODE, VALUES)
     yield "type", "type", f"type: is {after}, was {before}", breaks, (before, after)
 
 
-def _accepts_text_of(new: Flag, old: Flag) -> bool:
+def _can_parse_texts_of(new: Flag, old: Flag) -> bool:
     """Return whether text for the old type is valid for the new one."""
     if old.type == "bool" or old.items or new.items:  # only bools have --x and --nox
         return False
@@ -114,7 +114,9 @@ def _compare_defaults(old: Flag, new: Flag) -> Iterator[_Found]:
             (None, None),
         )
         return
-    yield _make_change("default", _shown_default(old.default), _shown_default(new.default), breaks)
+    yield _describe_value_change(
+        "default", _shown_default(old.default), _shown_default(new.default), breaks
+    )
 
 
 def _shown_default(value: Any) -> Any:

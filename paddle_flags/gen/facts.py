@@ -36,7 +36,7 @@ def _all_facts(view: View) -> Iterator[Fact]:
     if "sensitive" not in flag.attributes:
         yield Fact("default", [view.default or '""'])
     if flag.min is not None or flag.max is not None:
-        yield Fact("range", [_range_text(flag.min, flag.max)], code=False)
+        yield Fact("range", [_format_range(flag.min, flag.max)], code=False)
     yield Fact("choices", [to_text(choice) for choice in flag.choices])
     yield Fact("unit", [flag.unit or ""], code=False)
     yield Fact("aliases", view.aliases)
@@ -52,19 +52,19 @@ def _all_facts(view: View) -> Iterator[Fact]:
     yield Fact("owner", [flag.owner], code=False)
 
 
-def _range_text(low: Any, high: Any) -> str:
+def _format_range(low: Any, high: Any) -> str:
     if low is None:
         return f"at most {to_text(high)}"
     return f"at least {to_text(low)}" if high is None else f"{to_text(low)} to {to_text(high)}"
 
 
-def side_text(change: Change, which: str) -> str:
+def format_change_side(change: Change, which: str) -> str:
     """Give one side of a change as text."""
     value = getattr(change, which)
     if change.change == "meaning":
         return ""
     if change.change == "range":
-        return _range_text(*value) if any(bound is not None for bound in value) else "any"
+        return _format_range(*value) if any(bound is not None for bound in value) else "any"
     return "none" if value is None else to_text(value)
 
 

@@ -38,7 +38,7 @@ _NO_TEXT = re.compile(
 )
 
 
-def _refusal(found: str, expected: str) -> PydanticCustomError:
+def _make_schema_error(found: str, expected: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{expected}", {"found": found, "expected": expected})
 
 
@@ -62,14 +62,14 @@ class Expect:
     def _read(self, node: Any, handler: Callable[[Any], Any]) -> Any:
         if self.in_quotes and getattr(node, "plain", False) and _NO_TEXT.fullmatch(node):
             expected = f"{self.expected}, in quotes" if node else self.expected
-            raise _refusal(quote_for_message(AmbiguousText(node)), expected)
+            raise _make_schema_error(quote_for_message(AmbiguousText(node)), expected)
         try:
             values = handler(node)
         except ValidationError as error:
             if error.errors(include_url=False)[0]["loc"]:
                 raise
             hint = suggest(node, self.words) if isinstance(node, Scalar) else ""
-            raise _refusal(shape_of(node), self.expected + hint) from None
+            raise _make_schema_error(shape_of(node), self.expected + hint) from None
         if self.unique:
             _check_unique_items(node, values)
         return values
@@ -80,7 +80,7 @@ def _check_unique_items(node: Any, values: list[Any]) -> None:
     for index, value in enumerate(values):
         known = (type(value), value)
         if known in seen:
-            why = _refusal(f"{quote_for_message(value)} again", "each item once")
+            why = _make_schema_error(f"{quote_for_message(value)} again", "each item once")
             errors.append(InitErrorDetails(type=why, loc=(index,), input=node[index]))
         seen.add(known)
     if errors:
@@ -159,7 +159,7 @@ class Record(BaseModel):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _keep_places(cls, node: Any, handler: Any) -> Any:
+    def _record_yaml_places(cls, node: Any, handler: Any) -> Any:
         made = handler(node)
         at = made._at = {"": node.place}
         for key, value in node.items():
@@ -172,26 +172,26 @@ class Record(BaseModel):
         return made
 
     @classmethod
-    def keys_of(cls) -> dict[str, FieldInfo]:
+    def map_keys_to_fields(cls) -> dict[str, FieldInfo]:
         """Return the keys with their fields."""
         return {each.alias or name: each for name, each in cls.model_fields.items()}
 
     @classmethod
     def required_keys(cls) -> list[str]:
         """Return the keys that every such mapping has."""
-        return [name for name, each in cls.keys_of().items() if each.is_required()]
+        return [name for name, each in cls.map_keys_to_fields().items() if each.is_required()]
 
     @classmethod
-    def name_of(cls, node: Mapping) -> str:
+    def find_display_name(cls, node: Mapping) -> str:
         """Return what messages call a record: its name, if it has a valid one."""
-        key = next(iter(cls.keys_of()))
+        key = next(iter(cls.map_keys_to_fields()))
         value = node.get(key) if key in ("name", "flag", "version") else None
         return value[:_LONGEST] if isinstance(value, Scalar) and value.isprintable() else ""
 
     @classmethod
-    def record_type_at(cls, key: str) -> type[Record] | None:
+    def find_item_record_type(cls, key: str) -> type[Record] | None:
         """Return the records in a list at a key."""
-        of = get_args(cls.keys_of()[key].annotation)
+        of = get_args(cls.map_keys_to_fields()[key].annotation)
         return of[0] if of and isinstance(of[0], type) and issubclass(of[0], Record) else None
 
     @classmethod
@@ -219,13 +219,13 @@ def _report_error(
     loc, kind = error["loc"], error["type"]
     is_key = loc[-1:] == ("[key]",)
     beyond = 2 if is_key else kind in ("missing", "extra_forbidden")
-    node, what, record = _locate(model, tree, loc[: len(loc) - beyond])
+    node, what, record = _find_error_node(model, tree, loc[: len(loc) - beyond])
     last: Any = loc[-1] if loc else ""
     if kind == "missing":
         expected = f"{record.model_config['title']} with '{last}'"
         problems.add(node.place, what, f"no '{last}'", expected)
     elif kind == "extra_forbidden":
-        names = record.keys_of()
+        names = record.map_keys_to_fields()
         expected = one_of(list(names)) + suggest(last, names)
         problems.add(node.key_places[last], "", f"the key {quote_for_message(last)}", expected)
     elif kind == "model_type":
@@ -239,7 +239,7 @@ def _report_error(
         problems.add(place, what, said["found"], said["expected"])
 
 
-def _locate(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]:
+def _find_error_node(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]:
     """Return what is at a place, what messages call it, and its model."""
     what = ""
     for part in loc:
@@ -248,8 +248,8 @@ def _locate(model: Any, node: Any, loc: tuple[Any, ...]) -> tuple[Any, str, Any]
         elif model is None:
             what += f".{part}"
         else:
-            what, model = f"{what}: {part}" if what else part, model.record_type_at(part)
+            what, model = f"{what}: {part}" if what else part, model.find_item_record_type(part)
         node = node[part]
         if isinstance(node, Mapping) and model:
-            what = model.name_of(node) or what
+            what = model.find_display_name(node) or what
     return node, what, model

@@ -107,7 +107,7 @@ class _Normaliser:
         """Return the value at a key; "choices.2" is an item."""
         field, _, index = key.partition(".")
         what = f"{read.name}: {field}" + (f"[{index}]" if index else "")
-        return self._convert(read.at[key], what, raw, kind)
+        return self._convert_or_report(read.at[key], what, raw, kind)
 
     def _normalize_implication(self, read: fields.Implies) -> Implication:
         cause = read.flag
@@ -125,14 +125,14 @@ class _Normaliser:
         if flag is None:
             return raw
         kind = (flag.type, flag.items, flag.unit)
-        return self._convert(place, what, raw, kind)
+        return self._convert_or_report(place, what, raw, kind)
 
     def _normalize_versions(self, reads: list[fields.VersionChanges]) -> list[Version]:
         """Return the versions, read from the last to the first: types may have changed."""
         types = {name: (flag.type, flag.items, flag.unit) for name, flag in self._flags.items()}
         made = []
         for read in reversed(reads):
-            former = types | _former_types(read.changes, types)
+            former = types | _find_old_types(read.changes, types)
             found = [self._normalize_change(each, former, types) for each in read.changes]
             made.append(Version(read.version, found, at=read.at))
             types = former
@@ -146,11 +146,13 @@ class _Normaliser:
             what = f"{name}: range"
             self._problems.add(read.at["change"], what, found, "the type of a number")
             return Change(name, change, UNREADABLE, UNREADABLE, note, at=read.at)
-        former = self._read_side(read, "from", read.before, before.get(name))
-        now = self._read_side(read, "to", read.after, kind)
+        former = self._normalize_change_side(read, "from", read.before, before.get(name))
+        now = self._normalize_change_side(read, "to", read.after, kind)
         return Change(name, change, former, now, note, at=read.at)
 
-    def _read_side(self, read: fields.Change, key: str, raw: Any, kind: Type | None) -> Any:
+    def _normalize_change_side(
+        self, read: fields.Change, key: str, raw: Any, kind: Type | None
+    ) -> Any:
         change, what = read.change, f"{read.flag}: {read.change}: {key}"
         if (key in read.at) == (change == "meaning"):
             found, wanted = ("a value", "only a note") if key in read.at else ("no value", "one")
@@ -158,19 +160,19 @@ class _Normaliser:
             return UNREADABLE
         if change == "meaning" or kind is None:
             return None if change == "meaning" else raw
-        return self._convert(read.at[key], what, raw, kind, change)
+        return self._convert_or_report(read.at[key], what, raw, kind, change)
 
-    def _convert(
+    def _convert_or_report(
         self, place: Place, what: str, raw: Any, kind: Type, change: str = "default"
     ) -> Any:
         try:
-            return _convert_side(change, raw, kind)
+            return _convert_change_side(change, raw, kind)
         except InvalidValueError as error:
             self._problems.add(place, what, quote_for_message(raw), str(error))
             return UNREADABLE
 
 
-def _former_types(changes: list[fields.Change], types: Types) -> Types:
+def _find_old_types(changes: list[fields.Change], types: Types) -> Types:
     """Return the old types of flags whose type these changes altered."""
     found: Types = {}
     for read in changes:
@@ -180,7 +182,7 @@ def _former_types(changes: list[fields.Change], types: Types) -> Types:
     return found
 
 
-def _convert_side(change: str, raw: Any, kind: Type) -> Any:
+def _convert_change_side(change: str, raw: Any, kind: Type) -> Any:
     """Return one side of a change; raises Unfit."""
     if change == "default":
         return to_value(raw, *kind)

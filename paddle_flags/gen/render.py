@@ -196,7 +196,7 @@ def _make_environment(templates: str | None) -> Any:
         "flagfile": quote_for_flagfile,
         "settings": lambda sets: {each.flag: each.value for each in sets},
         "facts": facts.facts,
-        "side": facts.side_text,
+        "side": facts.format_change_side,
         "md": facts.escape_markdown,
         "md_cell": facts.md_cell,
         "md_fact": facts.md_fact,

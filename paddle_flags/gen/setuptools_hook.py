@@ -87,12 +87,12 @@ class _BuildPython(build_py):
         super().run()
         for each in self.sets:
             if each.package is not None:
-                each.generate(["python"], self._directory_of(each.package))
-                mark = Path(self._directory_of(each.package), TYPED)
+                each.generate(["python"], self._get_output_directory(each.package))
+                mark = Path(self._get_output_directory(each.package), TYPED)
                 if not mark.exists():  # without it, no type checker reads the stub
                     mark.touch()
 
-    def _directory_of(self, package: str) -> str:
+    def _get_output_directory(self, package: str) -> str:
         if self.editable_mode:
             return str(self.get_package_dir(package))
         return os.path.join(str(self.build_lib), *package.split("."))
@@ -100,7 +100,7 @@ class _BuildPython(build_py):
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """Return the files to install."""
         made = [
-            os.path.join(self._directory_of(each.package), name)
+            os.path.join(self._get_output_directory(each.package), name)
             for each in self.sets
             if each.package is not None
             for name in (*render(load_files(find_companions(each.file)), ["python"]), TYPED)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags import FLAGS, bridge, undefine
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
-from paddle_flags.gen.importers.texts import flag_of
+from paddle_flags.gen.importers.texts import convert_live_flag
 from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Place
 from paddle_flags.gen.problems import quote_for_message, suggest
 from paddle_flags.gen.values import to_text
@@ -134,7 +134,7 @@ class _Importer:
     def _import_flag(self, live: LiveFlag[Any], actions: Actions) -> None:
         flags, place = self._found.flags, self._place(actions[0])
         name = live.name.removeprefix(f"{_NAMESPACE}.")
-        flags.flags.append(flag_of(live, name, place, self._found))
+        flags.flags.append(convert_live_flag(live, name, place, self._found))
         for action in actions:
             self._report_losses(action, name)
         self._report_missing_default(live, name, actions)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags._doctor.bridges import bridge_instruction, bridged_flags, is_built_in
-from paddle_flags._doctor.variables import variables_in
+from paddle_flags._doctor.variables import iter_loaded_variables
 from paddle_flags.gen.model import Place
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def report_foreign(
     taken: dict[tuple[str, str], set[str]] = {}
     others: dict[str, set[str]] = {}
     binaries: dict[str, Binary] = {}
-    for each in variables_in(loaded):
+    for each in iter_loaded_variables(loaded):
         library, file = each.variable.origin, each.binary.path
         name = bridged.name_of(each)
         if name in {flag.name for flag in each.binary.flags}:

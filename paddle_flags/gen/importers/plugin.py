@@ -7,11 +7,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags import load_plugin
-from paddle_flags._doctor.libraries import loaded_binaries
+from paddle_flags._doctor.libraries import read_loaded_binaries
 from paddle_flags.extend import ffi, lib, to_text
 from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.foreign import report_foreign
-from paddle_flags.gen.importers.texts import flag_of, split_advice
+from paddle_flags.gen.importers.texts import convert_live_flag, split_advice
 from paddle_flags.gen.model import (
     MEMBERS,
     Alias,
@@ -35,7 +35,7 @@ _RETIRED = re.compile(r"Retired in ([0-9]+\.[0-9]+\.[0-9]+): ")
 
 def import_plugin(path: str, name: str | None, version: str) -> Found:
     """Load a plugin and return its flags; raises FlagError if it can't be loaded."""
-    before = loaded_binaries()
+    before = read_loaded_binaries()
     plugin = load_plugin(path)
     lives = list(plugin.flags.values())
     generated = [match[1] for match in map(_match_schema_flag, lives) if match]
@@ -45,7 +45,7 @@ def import_plugin(path: str, name: str | None, version: str) -> Found:
     for live in lives:
         if not _match_schema_flag(live):
             _import_flag(live, found)
-    loaded = loaded_binaries()
+    loaded = read_loaded_binaries()
     own = [each for each in loaded if os.path.realpath(each.binary.path) == plugin.path]
     for each in own:
         found.notes += [f"{note}; imports are left out" for note in each.binary.notes]
@@ -102,20 +102,20 @@ def _import_flag(live: Live[Any], found: Found) -> None:
     if live.retired is not None:
         flags.retired.append(_make_retired(live, place, found))
         return
-    flags.flags.append(flag_of(live, live.name, place, found))
+    flags.flags.append(convert_live_flag(live, live.name, place, found))
     for each in live.aliases:
         flags.aliases.append(Alias(each, live.name, at={"": _place_of(live)}))
     for each in live.old_names:
-        version = _report_unknown_version(found, place, f"{live.name}: old name '{each}'")
+        version = _fill_unknown_version(found, place, f"{live.name}: old name '{each}'")
         flags.renamed.append(Renamed(each, live.name, version, at={"": _place_of(live)}))
     if live.deprecated is not None:
-        version = _report_unknown_version(found, place, f"{live.name}: deprecated")
+        version = _fill_unknown_version(found, place, f"{live.name}: deprecated")
         reason, instead = split_advice(live.deprecated)
         at = {"": _place_of(live)}
         flags.deprecated.append(Deprecated(live.name, version, instead, reason, at=at))
 
 
-def _report_unknown_version(found: Found, place: Place, what: str) -> str:
+def _fill_unknown_version(found: Found, place: Place, what: str) -> str:
     """Return the version to write for one that a plugin doesn't record."""
     found.flags.version = found.flags.version or UNKNOWN_VERSION
     version = found.flags.version
@@ -128,5 +128,5 @@ def _report_unknown_version(found: Found, place: Place, what: str) -> str:
 def _make_retired(live: Live[Any], place: Place, found: Found) -> Retired:
     reason, instead = split_advice(live.retired or "")
     told = _RETIRED.match(live.help)
-    version = told[1] if told else _report_unknown_version(found, place, f"{live.name}: retired")
+    version = told[1] if told else _fill_unknown_version(found, place, f"{live.name}: retired")
     return Retired(live.name, live.type, version, instead, reason, at={"": place})

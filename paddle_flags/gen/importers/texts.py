@@ -42,7 +42,7 @@ def split_advice(text: str) -> tuple[str, str | None]:
     return (match[1], match[2]) if match else (text, None)
 
 
-def flag_of(live: LiveFlag[Any], name: str, place: Place, found: Found) -> Flag:
+def convert_live_flag(live: LiveFlag[Any], name: str, place: Place, found: Found) -> Flag:
     """Return a flag under this name, and report a missing help text."""
     if not live.help.strip():
         found.report_loss(place, f"{name}: help", "none", f"some; '{NO_HELP}' is written")
