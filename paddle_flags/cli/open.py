@@ -59,9 +59,9 @@ def _show_gateway(target: str, options: argparse.Namespace) -> Report:
     """Show the page that a gateway has, which asks for a token itself."""
     import webbrowser
 
-    from paddle_flags.live._rest import page_of
+    from paddle_flags.live._rest import make_gateway_page_url
 
-    url = page_of(target)
+    url = make_gateway_page_url(target)
     if options.print_only or not webbrowser.open(url):
         show(url)
     return Report()

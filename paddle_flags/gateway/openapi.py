@@ -110,14 +110,14 @@ def _describe_operation(
     path: str, operation: _Operation, schemas: dict[str, Any]
 ) -> dict[str, Any]:
     parameters: list[dict[str, Any]] = [
-        {"name": name, "in": "path", "required": True, "schema": _schema_of(kind, schemas)}
+        {"name": name, "in": "path", "required": True, "schema": _make_json_schema(kind, schemas)}
         for name, kind in _PARAMETERS.items()
         if f"{{{name}}}" in path
     ]
     if operation.has_since:
         about = "`EPOCH-REVISION`: only what changed later"
         since = {"name": "since", "in": "query", "description": about}
-        parameters.append({**since, "schema": _schema_of(str, schemas)})
+        parameters.append({**since, "schema": _make_json_schema(str, schemas)})
     made = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -126,24 +126,26 @@ def _describe_operation(
             "200": {
                 "description": "it is as asked",
                 "content": {
-                    operation.media_type: {"schema": _schema_of(operation.answer, schemas)}
+                    operation.media_type: {"schema": _make_json_schema(operation.answer, schemas)}
                 },
             },
             "default": {
                 "description": "a problem (RFC 9457)",
                 "content": {
-                    "application/problem+json": {"schema": _schema_of(documents.Problem, schemas)}
+                    "application/problem+json": {
+                        "schema": _make_json_schema(documents.Problem, schemas)
+                    }
                 },
             },
         },
     }
     if operation.body is not None:
-        body = {"application/json": {"schema": _schema_of(operation.body, schemas)}}
+        body = {"application/json": {"schema": _make_json_schema(operation.body, schemas)}}
         made["requestBody"] = {"required": True, "content": body}
     return made
 
 
-def _schema_of(form: Any, schemas: dict[str, Any]) -> dict[str, Any]:
+def _make_json_schema(form: Any, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of a type; those of objects with known fields go to `schemas`."""
     origin, parts = get_origin(form), get_args(form)
     if is_typeddict(form):
@@ -151,20 +153,20 @@ def _schema_of(form: Any, schemas: dict[str, Any]) -> dict[str, Any]:
             schemas[form.__name__] = _object_schema(form, schemas)
         return {"$ref": f"#/components/schemas/{form.__name__}"}
     if origin is NotRequired:
-        return _schema_of(parts[0], schemas)
+        return _make_json_schema(parts[0], schemas)
     if origin is Annotated:
-        made = _schema_of(parts[0], schemas)
+        made = _make_json_schema(parts[0], schemas)
         for each in form.__metadata__:
             made |= {"description": each} if isinstance(each, str) else each.keywords
         return made
     if origin is Literal:
         return {"enum": list(parts)}
     if origin is list:
-        return {"type": "array", "items": _schema_of(parts[0], schemas)}
+        return {"type": "array", "items": _make_json_schema(parts[0], schemas)}
     if origin is dict:
-        return {"type": "object", "additionalProperties": _schema_of(parts[1], schemas)}
+        return {"type": "object", "additionalProperties": _make_json_schema(parts[1], schemas)}
     if origin in UNIONS:
-        return {"anyOf": [_schema_of(each, schemas) for each in parts]}
+        return {"anyOf": [_make_json_schema(each, schemas) for each in parts]}
     return {} if form is Any else {"type": _NAMES[form]}
 
 
@@ -176,5 +178,5 @@ def _object_schema(form: Any, schemas: dict[str, Any]) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "required": [name for name in fields if name in form.__required_keys__],
-        "properties": {name: _schema_of(each, schemas) for name, each in fields.items()},
+        "properties": {name: _make_json_schema(each, schemas) for name, each in fields.items()},
     }

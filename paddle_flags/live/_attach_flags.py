@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.extend import format_argument
 from paddle_flags.live._attach_index import NAMES, POINTER, VALUE
 from paddle_flags.live._attach_memory import Exhausted, Unreadable
-from paddle_flags.live._attach_values import decode, is_type_limit, items_of, json_of
+from paddle_flags.live._attach_values import (
+    convert_to_json_scalar,
+    decode,
+    is_type_limit,
+    parse_list_items,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,13 +178,15 @@ class _Flag:
         if self.items:
             found["items"] = self.items
         found["help"] = self._read_text(index.number("def.help", self.definition))
-        found.update(self._value_document(entries[0], optional=optional))
-        found.update(self._value_document(default or entries[-1], optional=optional, default=True))
+        found.update(self._format_value_fields(entries[0], optional=optional))
+        found.update(
+            self._format_value_fields(default or entries[-1], optional=optional, default=True)
+        )
         found.update(_origin(entries[0]))
         found.update(self._bounds())
         found.update(self._attributes())
-        found.update(self._definition_place())
-        found["marks"] = self._marks(optional=optional)
+        found.update(self._read_definition_location())
+        found["marks"] = self._list_set_marks(optional=optional)
         over = self.run._startup_over and index.number(_STARTUP, self.definition)
         if over or index.bits("flag.frozen", self.node):
             found["frozen"] = True
@@ -221,7 +228,7 @@ class _Flag:
             yield data
             address = self.index.number(link, data)
 
-    def _value_document(
+    def _format_value_fields(
         self, entry: Entry, *, optional: bool, default: bool = False
     ) -> dict[str, Any]:
         """Return the fields with a value; none for a sensitive flag."""
@@ -234,11 +241,11 @@ class _Flag:
 
     def _json_value(self, value: Scalar) -> Scalar | list[Scalar]:
         if self.items and isinstance(value, str):
-            return items_of(value, self.items)
-        return json_of(value)
+            return parse_list_items(value, self.items)
+        return convert_to_json_scalar(value)
 
     def _history_document(self, entry: Entry, *, optional: bool) -> dict[str, Any]:
-        found = self._value_document(entry, optional=optional)
+        found = self._format_value_fields(entry, optional=optional)
         return {**found, **_origin(entry), "replaced": entry.replaced}
 
     def _bounds(self) -> dict[str, Any]:
@@ -261,7 +268,7 @@ class _Flag:
                 found[name] = text.split("|") if self.index.kinds[field] == NAMES else text
         return found
 
-    def _definition_place(self) -> dict[str, Any]:
+    def _read_definition_location(self) -> dict[str, Any]:
         index = self.index
         module = self._read_text(index.number("def.module", self.definition))
         return {
@@ -270,7 +277,7 @@ class _Flag:
             "line": index.number("def.line", self.definition),
         }
 
-    def _marks(self, *, optional: bool) -> list[str]:
+    def _list_set_marks(self, *, optional: bool) -> list[str]:
         other = {"optional": optional, "sensitive": self.sensitive}
         return [
             name
@@ -283,7 +290,7 @@ class _Flag:
     def _iter_entries(self) -> Iterator[Entry]:
         """Yield the current value, those that it hides, and the default."""
         index, node = self.index, self.node
-        assigned = self._assigned_entry()
+        assigned = self._find_direct_assignment()
         if assigned:
             yield assigned
         extra = index.number("flag.extra", node)
@@ -292,7 +299,7 @@ class _Flag:
         for over in self._iter_chain("overridden", top, "overridden.below"):
             yield from self._iter_entry_chain(index.number("overridden.values", over))
         if index.bits("flag.assigned", node):
-            value = self._read_value_field("extra.base", data) if top else self._current_value()
+            value = self._read_value_field("extra.base", data) if top else self._read_node_value()
             yield self._make_entry("flag", node, value)
         yield from self._iter_entry_chain(index.number("flag.history", node))
         place = self._read_text(index.number("def.file", self.definition))
@@ -325,7 +332,7 @@ class _Flag:
             raw = raw[:1]
         return self._decode_scalar(raw[:POINTER] if self.type == "string" else raw)
 
-    def _current_value(self) -> Scalar | None:
+    def _read_node_value(self) -> Scalar | None:
         """Return the value in the node."""
         fields = {"bool": "flag.truth", "string": "flag.text"}
         field = fields.get(self.type, "flag.number")
@@ -342,7 +349,7 @@ class _Flag:
 
     # ---- Variables that the program assigns to ----
 
-    def _assigned_entry(self) -> Entry | None:
+    def _find_direct_assignment(self) -> Entry | None:
         """Return the value of a variable that the program has assigned to since the last call."""
         index = self.index
         number = index.number("flag.type", self.node)
@@ -355,7 +362,7 @@ class _Flag:
                 self.run.unread.add(self.name)
             elif index.number("def.type", definition) == number and not self.sensitive:
                 value = self._decode_scalar(self.memory.read(variable, index.types[number][1]))
-                if format_argument(value or 0) != format_argument(self._current_value() or 0):
+                if format_argument(value or 0) != format_argument(self._read_node_value() or 0):
                     return Entry(value, "run time", 0, 0, self._module_path_of(cell, definition))
         return None
 

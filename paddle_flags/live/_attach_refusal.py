@@ -49,7 +49,7 @@ def explain(facts: Facts) -> str:
         return f"{who} can't be read: this kernel, or a sandbox around us, has no process_vm_readv"
     if facts.error not in (errno.EPERM, errno.EACCES):
         return f"{who} can't be read: {os.strerror(facts.error)}"
-    return f"{who} may not be read: {_explain_denied(facts)}"
+    return f"{who} may not be read: {_explain_permission_error(facts)}"
 
 
 _SUDO = "run this as root"
@@ -74,7 +74,7 @@ _CHILDREN = (
 _OTHERWISE = f"it has capabilities that we don't have, or a sandbox forbids it; {_SUDO}"
 
 
-def _explain_denied(facts: Facts) -> str:
+def _explain_permission_error(facts: Facts) -> str:
     foreign = facts.owner is not None and facts.owner != facts.user
     whose = f"it belongs to user {facts.owner}, and we are user {facts.user}; {_SUDO}"
     causes = (

@@ -24,17 +24,19 @@ def decode(type_name: str, data: bytes) -> bool | int | float:
     return number != 0 if type_name == "bool" else number
 
 
-def json_of(value: Scalar) -> Scalar:
+def convert_to_json_scalar(value: Scalar) -> Scalar:
     """Return the value as JSON has it: infinities and NaN are text."""
     if isinstance(value, float) and not math.isfinite(value):
         return format_argument(value)
     return value
 
 
-def items_of(text: str, type_name: str) -> list[Scalar] | str:
+def parse_list_items(text: str, type_name: str) -> list[Scalar] | str:
     """Return the items of a comma list; the text itself if it isn't one."""
     try:
-        return [json_of(item) for item in parse_list(_PYTHON.get(type_name, int), text)]
+        return [
+            convert_to_json_scalar(item) for item in parse_list(_PYTHON.get(type_name, int), text)
+        ]
     except (KeyError, ValueError, OverflowError):
         return text
 

@@ -9,7 +9,7 @@ from paddle_flags import errors
 from paddle_flags.extend import format_argument, hides_internal_frames, quote_value
 from paddle_flags.live._documents import Event
 from paddle_flags.live._errors import LiveConnectionError, LiveError
-from paddle_flags.live._find import address_of, is_url
+from paddle_flags.live._find import is_url, resolve_listen_address
 from paddle_flags.live._rpc import Connection
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Client:
     ) -> None:
         if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
             raise errors.FlagArgumentError("token: expected printable ASCII without blanks")
-        self._target = address_of(target)
+        self._target = resolve_listen_address(target)
         self._timeout = timeout
         self._rest: RestLink | None = None
         if is_url(self._target):

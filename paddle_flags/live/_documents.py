@@ -305,7 +305,7 @@ def find_invalid_field(value: object, form: Any, name: str = "") -> str | None:
     """Return the name of a field in a value that hasn't its type; None if there is none."""
     if isinstance(form, dict) or is_typeddict(form):
         return _fault_in_object(value, form, name)
-    if type(value) in _types_of(form):
+    if type(value) in _plain_types_of(form):
         return None
     kind, kinds = get_origin(form), get_args(form)
     if kind in UNIONS:
@@ -319,10 +319,10 @@ def find_invalid_field(value: object, form: Any, name: str = "") -> str | None:
 
 
 @cache
-def _types_of(form: Any) -> frozenset[type]:
+def _plain_types_of(form: Any) -> frozenset[type]:
     """Return the types of which each value has a form."""
     if get_origin(form) in UNIONS:
-        return frozenset().union(*map(_types_of, get_args(form)))
+        return frozenset().union(*map(_plain_types_of, get_args(form)))
     if get_origin(form) is Literal:  # a later version may have others
         return frozenset([str])
     return frozenset([int, float] if form is float else {form} & {str, int, bool, NoneType})

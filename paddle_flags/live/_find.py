@@ -24,11 +24,11 @@ _PATIENCE = 1.0  # seconds for all that one of them says
 _LONGEST = 1 << 20  # bytes of that
 
 
-def address_of(target: int | str) -> str:
+def resolve_listen_address(target: int | str) -> str:
     """Return where a target listens: the path of its socket, or a URL."""
     text = str(target)
     if re.fullmatch(r"[0-9]{1,10}", text):
-        return _socket_of(int(text))
+        return _find_socket_by_pid(int(text))
     if is_url(text):
         return _check_url(text)
     if not text or "\0" in text:
@@ -79,10 +79,10 @@ def socket_folders(*, all_users: bool = False) -> list[str]:
         found += sorted(glob.glob(f"/run/user/*/{_FOLDER}"))
         for root in temporary:
             found += sorted(glob.glob(os.path.join(glob.escape(root), f"{_FOLDER}-*")))
-    return [folder for folder in dict.fromkeys(found) if _is_safe(folder, user)]
+    return [folder for folder in dict.fromkeys(found) if _is_owner_only_writable(folder, user)]
 
 
-def _is_safe(folder: str, user: int) -> bool:
+def _is_owner_only_writable(folder: str, user: int) -> bool:
     """Return whether only the owner can have made the files in a directory."""
     try:
         about = os.lstat(folder)
@@ -113,7 +113,7 @@ def is_socket(path: str) -> bool:
         return False
 
 
-def _socket_of(pid: int) -> str:
+def _find_socket_by_pid(pid: int) -> str:
     """Return the path of the socket of a process."""
     places = socket_folders(all_users=True)
     for folder in places:
@@ -153,11 +153,11 @@ def find_processes(*, all_users: bool = False, paths: Sequence[str] | None = Non
 
     asked = find_sockets(all_users=all_users) if paths is None else paths
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(pool.map(_ask_process, asked))
+        answers = list(pool.map(_probe_socket, asked))
     return [each for each in answers if each is not None]
 
 
-def _ask_process(path: str) -> Found | None:
+def _probe_socket(path: str) -> Found | None:
     process: dict[str, Any] = {}
     problem = ""
     owner: int | None = None

@@ -40,7 +40,7 @@ _LARGEST = 256 << 20  # bytes of an answer
 _LONGEST_RETRY = 6  # digits: a quarter of an hour
 
 
-def page_of(url: str) -> str:
+def make_gateway_page_url(url: str) -> str:
     """Return the URL of a gateway's page, which shows the process that `url` names, if any."""
     parts = urlsplit(url)
     prefix, pid = _split_off_pid(parts.path)
@@ -107,13 +107,13 @@ class RestLink:
         connection = self._make_connection(patience)
 
         def send(
-            verb: str, path: str, body: str | None = None, last: str = ""
+            verb: str, path: str, body: str | None = None, last_id: str = ""
         ) -> http.client.HTTPResponse:
             connection.connect()
             opened.append(connection.sock)
             if done.cancelled():  # nobody waits any more: a change must not happen later
                 raise TimeoutError
-            headers = {**self._headers, **({"Last-Event-ID": last} if last else {})}
+            headers = {**self._headers, **({"Last-Event-ID": last_id} if last_id else {})}
             if body is not None:
                 headers["Content-Type"] = "application/json"
             connection.request(verb, path, body, headers)

@@ -24,7 +24,7 @@ def test_on_and_off_are_bools_like_yes_and_no_wherever_text_is_read(name, word, 
     monkeypatch.setenv(f"BOOLS_{name}", word)
     pf.parse(["program"], env_prefix="BOOLS_")
     assert (flag.value, flag.source) == (value, "environment")
-    assert _attach_values.items_of(word, "bool") == [value]
+    assert _attach_values.parse_list_items(word, "bool") == [value]
 
 
 @pytest.mark.parametrize("type_", [bool, list[bool], dict[str, bool]])
