@@ -50,7 +50,7 @@ ssp stdc thread_db tsan ubsan unwind util
 """.split()
 
 
-def check_free(name: str, language: str) -> None:
+def check_no_name_clash(name: str, language: str) -> None:
     """Refuse a name that a system library or a module of this Python has."""
     if LANGUAGES[language].shared == "plugin":
         taken = f"lib{name}.so is a system library" if name in _OF_SYSTEM else ""

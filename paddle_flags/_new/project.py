@@ -16,7 +16,7 @@ class _Language(NamedTuple):
     build: str  # what to do first
 
 
-def _build_with(backend: str) -> str:
+def _format_build_command(backend: str) -> str:
     return f"python -m pip install {backend} && python -m pip install --no-build-isolation ."
 
 
@@ -26,13 +26,19 @@ LANGUAGES = {
     "c": _Language("a plugin in C, built with make", "plugin", "lib@name@.so", "make test"),
     "cpp": _Language("a plugin in C++, built with make", "plugin", "lib@name@.so", "make test"),
     "cython": _Language(
-        "a Python module in Cython", "module", "", _build_with(f"{_SETUPTOOLS} cython")
+        "a Python module in Cython", "module", "", _format_build_command(f"{_SETUPTOOLS} cython")
     ),
     "pybind11": _Language(
-        "a Python module with pybind11", "module", "", _build_with(f"{_SETUPTOOLS} pybind11")
+        "a Python module with pybind11",
+        "module",
+        "",
+        _format_build_command(f"{_SETUPTOOLS} pybind11"),
     ),
     "nanobind": _Language(
-        "a Python module with nanobind", "module", "", _build_with("scikit-build-core nanobind")
+        "a Python module with nanobind",
+        "module",
+        "",
+        _format_build_command("scikit-build-core nanobind"),
     ),
     "rust": _Language(
         "a plugin in Rust, built with cargo",
@@ -42,12 +48,15 @@ LANGUAGES = {
     ),
     "zig": _Language("a plugin in Zig, built with make", "plugin", "lib@name@.so", "make test"),
     "c-wheel": _Language(
-        "a Python package with a plugin in C", "module", "lib@name@.so", _build_with(_SETUPTOOLS)
+        "a Python package with a plugin in C",
+        "module",
+        "lib@name@.so",
+        _format_build_command(_SETUPTOOLS),
     ),
 }
 
 
-def render(name: str, language: str) -> dict[str, str]:
+def render_project_files(name: str, language: str) -> dict[str, str]:
     """Return the text of each file of a new project, by its path in it."""
     chosen = LANGUAGES[language]
     texts: dict[str, str] = {}

@@ -161,7 +161,7 @@ class _Line:
                 tokens = [*tokens[:at], *tokens[at + 1 :], "--help"]
                 helps = True
             elif name in self.table:
-                self._choose_command(name)
+                self._enter_command_or_table(name)
             else:
                 near = find_nearest(name, self.table)
                 meant = (
@@ -174,7 +174,7 @@ class _Line:
         self._options.commands = len(self.names)
         if helps:
             return self._cut_at_argument(tokens)
-        self._check_arguments(tokens)
+        self._check_argument_count(tokens)
         return tokens
 
     def _cut_at_argument(self, tokens: list[str]) -> list[str]:
@@ -185,7 +185,7 @@ class _Line:
             self._options.problems.append(f"{tokens[at]}: {why}")
         return tokens[:at]
 
-    def _choose_command(self, name: str) -> None:
+    def _enter_command_or_table(self, name: str) -> None:
         before = set(all_flags())
         value = command_of([*self.names, name], self.table[name])
         self._imported = for_each(set(all_flags()) - before, lambda flag: flag.module)
@@ -195,7 +195,7 @@ class _Line:
         else:
             self.table = _check_table(value)
 
-    def _check_arguments(self, tokens: list[str]) -> None:
+    def _check_argument_count(self, tokens: list[str]) -> None:
         """Find out whether the function takes as many arguments as there are."""
         assert self.command  # it was chosen
         least, most = self.command.least, self.command.most

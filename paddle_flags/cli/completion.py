@@ -60,7 +60,7 @@ def add_to_parser(main_parser: Parser) -> None:
 # ---- our own command line ----
 
 
-def options_of(parser: Parser) -> list[Candidate]:
+def list_option_candidates(parser: Parser) -> list[Candidate]:
     """Return the options of a parser, each with its help."""
     known = parser.known_options().items()
     return [Candidate(option, short_description(action.help or "")) for option, action in known]
@@ -69,7 +69,7 @@ def options_of(parser: Parser) -> list[Candidate]:
 def complete_command(parser: Parser, token: str) -> Answer:
     """Complete the first token: a command, or an option in its place."""
     if token.startswith("-"):
-        return offer_matches(options_of(parser), token)
+        return offer_matches(list_option_candidates(parser), token)
     commands = parser.commands.items()
     return offer_matches(
         (Candidate(name, short_description(each.summary)) for name, each in commands), token
@@ -95,7 +95,7 @@ def complete_with_flags(parser: Parser, tokens: list[str], token: str) -> Answer
     )
     if "--" in rest or not token.startswith("-") or equals:
         return answer
-    return offer_matches([*options_of(parser), *answer.candidates], token)
+    return offer_matches([*list_option_candidates(parser), *answer.candidates], token)
 
 
 def _load_plugin(plugin: str) -> None:
@@ -114,7 +114,7 @@ def _complete_value(option: str, kept: str, typed: str) -> Answer:
 def complete_flagless_command(parser: Parser, tokens: list[str], token: str) -> Answer:
     """Complete a token behind config, completion, gen or new, which have no flags."""
     if token.startswith("-"):
-        return offer_matches(options_of(parser), token)
+        return offer_matches(list_option_candidates(parser), token)
     if tokens[-1] in ("--lang", "--dir"):
         return new.complete(tokens[-1], token)
     if tokens == ["completion"]:

@@ -49,7 +49,7 @@ class File(Target):
         return compare_targets(self, self.options)
 
 
-def is_file(text: str) -> bool:
+def is_file_target(text: str) -> bool:
     """Return whether a target is a file."""
     try:
         return text == "-" or (stat.S_ISREG(os.stat(text).st_mode) and not text.isdigit())
@@ -76,7 +76,7 @@ def compare_targets(one: Target, options: argparse.Namespace) -> Report:
     different = {
         name: both
         for name, both in pairs.items()
-        if name not in sensitive and _compared_text(both[0]) != _compared_text(both[1])
+        if name not in sensitive and _make_comparison_key(both[0]) != _make_comparison_key(both[1])
     }
     remarks = []
     if sensitive and not options.json:
@@ -97,7 +97,7 @@ def _read_target(side: Target) -> dict[str, Any]:
     return read()
 
 
-def _compared_text(flag: Flag) -> object:
+def _make_comparison_key(flag: Flag) -> object:
     """Return what is compared: the exact text, or that there is none."""
     return None if flag is None else (flag.get("text"), flag.get("value") is None)
 
@@ -107,13 +107,16 @@ def _differences_table(different: Mapping[str, tuple[Flag, Flag]], targets: list
     for name, both in different.items():
         row = [name]
         for flag in both:
-            row += ["", "not defined"] if flag is None else [format_flag_value(flag), _origin(flag)]
+            if flag is None:
+                row += ["", "not defined"]
+            else:
+                row += [format_flag_value(flag), _format_origin(flag)]
         rows.append(row)
     a, b = targets
     return Table(("flag", a, "source", b, "source"), rows)
 
 
-def _origin(flag: Mapping[str, Any]) -> str:
+def _format_origin(flag: Mapping[str, Any]) -> str:
     place = f", {flag['place']}" if flag.get("place") else ""
     return str(flag["source"]) + place
 

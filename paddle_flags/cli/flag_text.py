@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     Document = Mapping[str, Any]
 
 
-def names_of(flag: Document) -> list[str]:
+def list_flag_names(flag: Document) -> list[str]:
     """Return all names of a flag."""
     return [flag["name"], *flag.get("aliases", ()), *flag.get("old_names", ())]
 
 
-def is_changed(flag: Document) -> bool:
+def has_non_default_value(flag: Document) -> bool:
     """Return whether a flag has another value than that of its definition."""
     return bool(flag["source"] != "default")
 
@@ -42,7 +42,7 @@ def check_names(patterns: Iterable[str], flags: Iterable[Document]) -> None:
 
 def describe_unknown_names(patterns: Iterable[str], flags: Iterable[Document]) -> list[str]:
     """Return what is wrong with each name that no flag has."""
-    known = {normalize_name(name) for flag in flags for name in names_of(flag)}
+    known = {normalize_name(name) for flag in flags for name in list_flag_names(flag)}
     missing = [
         each for each in patterns if not is_pattern(each) and normalize_name(each) not in known
     ]
@@ -89,7 +89,7 @@ def _format_with_unit(text: str | None, unit: str | None) -> str:
     return display_text(text)
 
 
-def change_text(change: Document, units: Mapping[str, str]) -> str:
+def format_old_and_new(change: Document, units: Mapping[str, str]) -> str:
     """Return "6 -> 9" for what has an old and a new value."""
     unit = units.get(change["name"])
     old, new = (
@@ -100,7 +100,7 @@ def change_text(change: Document, units: Mapping[str, str]) -> str:
     return new or (f"was {old}" if old else REDACTED)
 
 
-def who_text(who: Document | None) -> str:
+def format_who(who: Document | None) -> str:
     """Return who made a change."""
     who = who or {}
     behalf = who.get("on_behalf_of") or {}
@@ -118,7 +118,7 @@ def who_text(who: Document | None) -> str:
 # ---- Times ----
 
 
-def time_text(text: str | None) -> str:
+def format_local_timestamp(text: str | None) -> str:
     """Return the moment that a document names as local time, to the second."""
     try:
         moment = datetime.strptime(text or "", "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
@@ -167,7 +167,7 @@ def _sort_for_table(flags: Iterable[Document], program: str) -> list[Document]:
     def key(flag: Document) -> tuple[bool, bool, int, bool, int]:
         module, category = flag.get("module", ""), flag.get("category", "")
         return (
-            not is_changed(flag),
+            not has_non_default_value(flag),
             os.path.basename(module) != program,
             modules.setdefault(module, len(modules)),
             bool(category),
@@ -186,18 +186,20 @@ def changes_table(changes: Iterable[Document], units: Mapping[str, str]) -> Tabl
 def _change_row(change: Document, units: Mapping[str, str]) -> tuple[str, ...]:
     state = change["state"]
     if state == "on" and change["until"]:
-        state = f"until {time_text(change['until'])}"
+        state = f"until {format_local_timestamp(change['until'])}"
     if change["undoes"] is not None:
         state = f"undo of {change['undoes']}"
     elif change["kind"] == "fleet":
         state = f"fleet, {state}"
-    flags = ", ".join(f"{each['name']}: {change_text(each, units)}" for each in change["flags"])
+    flags = ", ".join(
+        f"{each['name']}: {format_old_and_new(each, units)}" for each in change["flags"]
+    )
     return (
         str(change["change"]),
-        time_text(change["at"]),
+        format_local_timestamp(change["at"]),
         state,
         shorten(flags),
-        who_text(change["who"]),
+        format_who(change["who"]),
         change["reason"] or "",
     )
 
@@ -248,7 +250,7 @@ def _flag_facts(flag: Document) -> dict[str, str]:
     return {
         "type": f"{kind}, {flag['unit']}" if "unit" in flag else kind,
         "help": flag.get("help", ""),
-        "allowed": ", ".join(choices) if choices else _limits_text(flag),
+        "allowed": ", ".join(choices) if choices else _format_limits(flag),
         "aliases": ", ".join(flag.get("aliases", ())),
         "old names": ", ".join(flag.get("old_names", ())),
         "category": flag.get("category", ""),
@@ -262,7 +264,7 @@ def _flag_facts(flag: Document) -> dict[str, str]:
     }
 
 
-def _limits_text(flag: Document) -> str:
+def _format_limits(flag: Document) -> str:
     low, high = (
         format_flag_value({"text": "", "value": flag[key], "unit": flag.get("unit")})
         if key in flag
@@ -275,10 +277,10 @@ def _limits_text(flag: Document) -> str:
 
 
 def _event_row(event: Document, units: Mapping[str, str]) -> tuple[str, ...]:
-    what = change_text(event, units) if event["kind"] == "value" else event["kind"]
+    what = format_old_and_new(event, units) if event["kind"] == "value" else event["kind"]
     return (
-        time_text(event["at"]),
+        format_local_timestamp(event["at"]),
         shorten(what),
-        who_text(event.get("who")) or event.get("source", ""),
+        format_who(event.get("who")) or event.get("source", ""),
         event.get("reason") or "",
     )

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _serve(options: argparse.Namespace) -> None:
     # The command line imports this file for each of its commands.
-    from paddle_flags.cli.processes import address_of_process
+    from paddle_flags.cli.processes import resolve_process_address
     from paddle_flags.live._client import Client
 
     try:
@@ -74,7 +74,7 @@ def _serve(options: argparse.Namespace) -> None:
         from paddle_flags.gateway.app import Gateway
     except ImportError:
         raise FlagUnsupportedError(_NEEDS) from None
-    clients = [Client(address_of_process(each)) for each in options.targets]
+    clients = [Client(resolve_process_address(each)) for each in options.targets]
     for client in clients:
         client.process()
     paths = [client.target for client in clients]

@@ -65,7 +65,7 @@ class Line:
                     raise errors.FlagArgumentError(f"no such option {name}; did you mean {near}?")
 
 
-def _option_parts(token: str, parser: Parser) -> tuple[str, str | None] | None:
+def _parse_own_option(token: str, parser: Parser) -> tuple[str, str | None] | None:
     """Return an option and the value attached to it; None: the token is no option."""
     name, equals, value = token.partition("=")
     if name in parser.own_options:
@@ -94,7 +94,7 @@ def split_line(
     awaiting = False  # the value of the flag in the token before
     while at < len(tokens):
         token = tokens[at]
-        option = _option_parts(token, parser)
+        option = _parse_own_option(token, parser)
         if token in _HELP and any(True for _ in line.flags()):
             option = None  # it asks for the help of the flags
         if token == "--" or (has_program and token == "-m" and option is None):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from paddle_flags._completion.answer import Candidate, offer_files, offer_matches
 from paddle_flags._core.names import find_nearest
-from paddle_flags._new.names import check_free, check_name
-from paddle_flags._new.project import LANGUAGES, render, write_project
+from paddle_flags._new.names import check_name, check_no_name_clash
+from paddle_flags._new.project import LANGUAGES, render_project_files, write_project
 from paddle_flags.cli.options import PROGRAM
 from paddle_flags.cli.output import print_or_exit
 
@@ -81,8 +81,8 @@ def complete(option: str, token: str) -> Answer:
 def _write_project(parser: Parser, options: argparse.Namespace) -> None:
     directory = options.name if options.dir is None else options.dir
     try:
-        check_free(options.name, options.lang)
-        texts = render(options.name, options.lang)
+        check_no_name_clash(options.name, options.lang)
+        texts = render_project_files(options.name, options.lang)
         write_project(directory, texts)
     except argparse.ArgumentTypeError as error:
         parser.error(f"argument NAME: {error}")

@@ -92,7 +92,7 @@ def set_flags(
     return read_flags([PROGRAM, *line.rest], wanted)
 
 
-def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> list[str]:
+def find_argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> list[str]:
     """Return what is wrong with each argument among tokens that should have none.
 
     An error ends with a suggestion if the argument looks like a part of a flag's value, and
@@ -111,22 +111,22 @@ def argument_errors(tokens: list[str], *, stop_at_argument: bool = False) -> lis
     return []
 
 
-def value_suggestion(tokens: list[str], *, stop_at_argument: bool = False) -> str:
+def suggest_flag_value(tokens: list[str], *, stop_at_argument: bool = False) -> str:
     """Return "; " and how an argument may be meant as the value of a flag, or ""."""
-    found = argument_errors(tokens, stop_at_argument=stop_at_argument)
+    found = find_argument_errors(tokens, stop_at_argument=stop_at_argument)
     return next(filter(None, (each.rpartition(NO_ARGUMENT)[2] for each in found)), "")
 
 
 def check_not_flag_value(name: str, line: Line, *, is_known: bool) -> None:
     """Raise FlagArgumentError for an unknown name that may be meant as the value of a flag."""
-    suggestion = "" if is_known else value_suggestion(line.rest)
+    suggestion = "" if is_known else suggest_flag_value(line.rest)
     if suggestion:
         raise errors.FlagArgumentError(f"unexpected argument {name}{suggestion}")
 
 
 def may_be_secret(tokens: list[str], *, stop_at_argument: bool = False) -> bool:
     """Return whether the first argument may be the rest of a sensitive value."""
-    found = argument_errors(tokens, stop_at_argument=stop_at_argument)
+    found = find_argument_errors(tokens, stop_at_argument=stop_at_argument)
     return bool(found) and found[0].startswith("argv[")
 
 

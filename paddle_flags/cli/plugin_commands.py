@@ -20,12 +20,12 @@ from paddle_flags.cli.options import (
     NO_ARGUMENT,
     PROGRAM,
     SECRET,
-    argument_errors,
     check_not_flag_value,
+    find_argument_errors,
     load_plugin_argument,
     may_be_secret,
     set_flags,
-    value_suggestion,
+    suggest_flag_value,
 )
 from paddle_flags.cli.output import print_error, print_or_exit
 from paddle_flags.cli.parser import choice_converter, repeated_option, switch_option, value_option
@@ -108,7 +108,7 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
 
 def _unexpected_argument(argument: str, line: Line) -> str:
     """Return what is wrong with a line that has an argument."""
-    error = argument_errors(line.rest)[0]
+    error = find_argument_errors(line.rest)[0]
     if error.startswith("argv["):  # it may be a part of a secret
         return error
     suggestion = error.rpartition(NO_ARGUMENT)[2]
@@ -121,7 +121,7 @@ def _prepare_explain(parser: Parser, options: argparse.Namespace, line: Line) ->
     rest = set_flags(parser, options, line)
     if len(rest) != 1:
         message = f"expected the name of one flag, not {len(rest)} arguments"
-        raise errors.FlagArgumentError(message + value_suggestion(line.rest))
+        raise errors.FlagArgumentError(message + suggest_flag_value(line.rest))
     try:
         if not may_be_secret(line.rest):
             check_not_flag_value(rest[0], line, is_known=rest[0] in FLAGS)
@@ -141,7 +141,7 @@ def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> A
     rest = set_flags(parser, options, line)
     if len(rest) > 1:
         message = f"expected the name of one operation, not {len(rest)} arguments"
-        raise errors.FlagArgumentError(message + value_suggestion(line.rest))
+        raise errors.FlagArgumentError(message + suggest_flag_value(line.rest))
     if rest:
         check_not_flag_value(rest[0], line, is_known=any(each.name == rest[0] for each in ops()))
     found = [op(rest[0])] if rest else list(ops())

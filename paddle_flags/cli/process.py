@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.names import normalize_name, suggest_name
 from paddle_flags.cli.batch import batch_of, display_text, is_selected, raise_together
 from paddle_flags.cli.flag_text import (
-    change_text,
     changes_table,
     check_names,
     explain_parts,
     facts_lines,
     fetch_units,
     flags_table,
-    is_changed,
+    format_local_timestamp,
+    format_old_and_new,
+    has_non_default_value,
     is_sensitive,
-    names_of,
-    time_text,
+    list_flag_names,
 )
-from paddle_flags.cli.processes import address_of_process
+from paddle_flags.cli.processes import resolve_process_address
 from paddle_flags.cli.safe_output import Raw, Report, shorten
 from paddle_flags.cli.target import Target, refusal_text
 from paddle_flags.errors import FlagArgumentError
@@ -116,14 +116,14 @@ class _Readable(Target):
 
 
 def _is_wanted(flag: Mapping[str, Any], patterns: list[str], options: argparse.Namespace) -> bool:
-    names = names_of(flag)
+    names = list_flag_names(flag)
     if not any(is_selected(name, patterns) for name in names):
         return False
     out_of_sight = "retired" in flag or "hidden" in flag.get("marks", ())
     named = {normalize_name(name) for name in names} & {normalize_name(each) for each in patterns}
     return (
         (options.all or options.json or not out_of_sight or bool(named))
-        and (not options.changed or is_changed(flag))
+        and (not options.changed or has_non_default_value(flag))
         and (not options.settable or flag["settable"])
         and (not options.temporary or "temporary" in flag)
     )
@@ -145,7 +145,7 @@ class Process(_Readable):
     def client(self) -> Client:
         """The client of the process, which is looked for only when it is used."""
         token = _token_from(self.options.token_file)
-        return Client(address_of_process(self.text), token=token, timeout=self.options.timeout)
+        return Client(resolve_process_address(self.text), token=token, timeout=self.options.timeout)
 
     def read(self) -> dict[str, Any]:
         """Return the process and its flags."""
@@ -217,12 +217,12 @@ class Process(_Readable):
     def _result_report(self, result: dict[str, Any]) -> Report:
         start = "would set " if result["dry_run"] else ""
         lines = [
-            f"{start}{each['name']}: {change_text(each, self._units)}"
+            f"{start}{each['name']}: {format_old_and_new(each, self._units)}"
             + (", hidden by an override" if each.get("hidden") else "")
             for each in result["flags"]
         ]
         if result["change"] is not None:
-            end = f", until {time_text(result['until'])}" if result["until"] else ""
+            end = f", until {format_local_timestamp(result['until'])}" if result["until"] else ""
             lines.append(f"change {result['change']}{end}")
         return Report(result, lines)
 
@@ -268,7 +268,7 @@ class Process(_Readable):
     @cached_property
     def _known_names(self) -> list[str]:
         try:
-            return [name for flag in self.client.flags()["flags"] for name in names_of(flag)]
+            return [name for flag in self.client.flags()["flags"] for name in list_flag_names(flag)]
         except LiveError:
             return []
 
@@ -343,7 +343,7 @@ class Attached(_Readable):
         return next(
             dict(each)
             for each in flags
-            if normalize_name(name) in map(normalize_name, names_of(each))
+            if normalize_name(name) in map(normalize_name, list_flag_names(each))
         )
 
     def remarks(self, _document: Mapping[str, Any]) -> list[str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from paddle_flags.live._find import Found
 
 
-def address_of_process(text: str) -> str:
+def resolve_process_address(text: str) -> str:
     """Return a PID, or the path of a socket, which a program's name stands for."""
     if not text:
         raise FlagArgumentError(f"expected {EXPECTED}, not an empty argument")

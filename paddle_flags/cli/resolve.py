@@ -31,10 +31,10 @@ def resolve_target(options: argparse.Namespace, text: str | None = None) -> Targ
 
         return FleetTarget(name, options, find)
     if options.verb == "diff":
-        from paddle_flags.cli.diff import File, is_file
+        from paddle_flags.cli.diff import File, is_file_target
         from paddle_flags.cli.processes import find_by_name
 
-        looks_like_file = is_file(name) or name.endswith(".json")
+        looks_like_file = is_file_target(name) or name.endswith(".json")
         if looks_like_file and ("/" in name or not find_by_name(name)):
             return File(name, options, find)
     from paddle_flags.cli.process import Process

@@ -16,7 +16,7 @@ from paddle_flags.cli.options import (
     SECRET,
     may_be_secret,
     set_flags,
-    value_suggestion,
+    suggest_flag_value,
 )
 from paddle_flags.cli.output import print_error, print_or_exit
 
@@ -39,7 +39,7 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
 
     def run_and_report() -> None:
         try:
-            _run(program)
+            _run_python_program(program)
         except BaseException as error:
             # A program that fails may not have come to the definition of a flag to explain.
             _print_reports(options, program, has_failed=not isinstance(error, SystemExit))
@@ -50,7 +50,7 @@ def prepare(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
     return run_and_report
 
 
-def _run(program: list[str]) -> None:
+def _run_python_program(program: list[str]) -> None:
     if not program:
         return
     if program[0] == "-m":
@@ -85,9 +85,13 @@ def _print_reports(
 def _check_program(program: list[str], line: Line) -> None:
     """Raise FlagArgumentError for what Python would answer with a traceback of ours."""
     if program[0] == "-m":
-        why = _why_no_module(program[1]) if program[1:] else "-m: expected the name of a module"
+        why = (
+            _describe_module_problem(program[1])
+            if program[1:]
+            else "-m: expected the name of a module"
+        )
     elif program[0]:
-        why = _why_no_script(program[0])
+        why = _describe_script_problem(program[0])
         if why and not os.path.exists(program[0]):
             why = _describe_missing_script(why, line.rest + line.program)
     else:
@@ -100,10 +104,10 @@ def _describe_missing_script(why: str, tokens: list[str]) -> str:
     """Return why a script that isn't there can't be run, and what may be meant."""
     if may_be_secret(tokens, stop_at_argument=True):
         return f"no such file; its path {SECRET}"
-    return why + value_suggestion(tokens, stop_at_argument=True)
+    return why + suggest_flag_value(tokens, stop_at_argument=True)
 
 
-def _why_no_script(path: str) -> str:
+def _describe_script_problem(path: str) -> str:
     """Return what is wrong with a script, or ""."""
     if os.path.isdir(path):
         if os.path.isfile(os.path.join(path, "__main__.py")):
@@ -121,7 +125,7 @@ def _why_no_script(path: str) -> str:
     return ""
 
 
-def _why_no_module(name: str) -> str:
+def _describe_module_problem(name: str) -> str:
     """Return what is wrong with a module, or ""."""
     expected = "expected the name of a module, as in package.module"
     if not all(name.split(".")) or "/" in name:

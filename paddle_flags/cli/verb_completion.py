@@ -16,7 +16,7 @@ from paddle_flags._completion.answer import (
     short_description,
 )
 from paddle_flags._core.names import normalize_name
-from paddle_flags.cli.completion import options_of
+from paddle_flags.cli.completion import list_option_candidates
 from paddle_flags.cli.resolve import resolve_target
 from paddle_flags.cli.verbs import VERBS, put_options_first
 from paddle_flags.errors import FlagError
@@ -42,7 +42,7 @@ def complete(parser: Parser, before: list[str], token: str) -> Answer:
         option, equals, typed = token.partition("=")
         if equals and parser.takes_value(option):
             return _complete_value(option, option + equals, typed, options)
-        return offer_matches(options_of(parser), token)
+        return offer_matches(list_option_candidates(parser), token)
     return _complete_argument(options, token)
 
 
@@ -57,9 +57,9 @@ def _complete_argument(options: argparse.Namespace, token: str) -> Answer:
             offer_files(token) if "/" in token else offer_matches(_list_process_candidates(), token)
         )
     if kind == "NAME=VALUE":
-        return _complete_assignment(_read_flags(options), token)
+        return _complete_assignment(_fetch_target_flags(options), token)
     return (
-        offer_matches(_list_name_candidates(_read_flags(options)), token)
+        offer_matches(_list_name_candidates(_fetch_target_flags(options)), token)
         if kind in ("NAME", "PATTERN")
         else NOTHING
     )
@@ -90,7 +90,7 @@ def _complete_value(option: str, prefix: str, typed: str, options: argparse.Name
     if option == "--attach":
         return offer_candidates(prefix, typed, _list_process_candidates())
     if option in _WITH_NAMES:
-        names = _list_name_candidates(_read_flags(options), "=" * (option == "--expect"))
+        names = _list_name_candidates(_fetch_target_flags(options), "=" * (option == "--expect"))
         return offer_candidates(prefix, typed, names)
     if option in _CHOICES:
         return offer_candidates(prefix, typed, _list_member_candidates(options, _CHOICES[option]))
@@ -110,7 +110,7 @@ def _list_process_candidates() -> list[Candidate]:
     return []
 
 
-def _read_flags(options: argparse.Namespace) -> Flags:
+def _fetch_target_flags(options: argparse.Namespace) -> Flags:
     """Return the flags of the target that the line names."""
     options.timeout = _PATIENCE
     with suppress(FlagError):

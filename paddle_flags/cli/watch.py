@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.cli.batch import display_text, is_selected
 from paddle_flags.cli.flag_text import (
-    change_text,
     describe_unknown_names,
     fetch_units,
-    time_text,
-    who_text,
+    format_local_timestamp,
+    format_old_and_new,
+    format_who,
 )
 from paddle_flags.cli.safe_output import Report, show, show_on_stderr
 from paddle_flags.live._errors import LiveError
@@ -33,46 +33,51 @@ def watch(client: Client, options: argparse.Namespace) -> Report:
             show_on_stderr(*describe_unknown_names(only, client.flags()["flags"]))
     try:
         for event in client.events(reconnect=options.reconnect):
-            lines = _json_lines(event, only) if options.json else _change_lines(event, only, units)
+            lines = (
+                _json_lines(event, only) if options.json else _format_changes(event, only, units)
+            )
             if not all(map(show, lines)):
                 return Report()  # nobody reads any more
             if not options.json:
-                show_on_stderr(*_remarks(event))
+                show_on_stderr(*_describe_stream_event(event))
     except KeyboardInterrupt:
         return Report()
     return Report(remarks=["the process has ended the stream"])
 
 
-def _change_lines(event: Event, patterns: list[str], units: Mapping[str, str]) -> list[str]:
+def _format_changes(event: Event, patterns: list[str], units: Mapping[str, str]) -> list[str]:
     if event.kind != "changes":
         return []
     return [
-        _change_line(each, units)
+        _format_change_line(each, units)
         for each in event.data["changes"]
         if is_selected(each["name"], patterns)
     ]
 
 
-def _change_line(change: dict[str, Any], units: Mapping[str, str]) -> str:
-    parts = [time_text(change["at"]), f"{change['name']}: {_event_text(change, units)}"]
-    who = who_text(change.get("who")) or change.get("place", "")
+def _format_change_line(change: dict[str, Any], units: Mapping[str, str]) -> str:
+    parts = [
+        format_local_timestamp(change["at"]),
+        f"{change['name']}: {_describe_change(change, units)}",
+    ]
+    who = format_who(change.get("who")) or change.get("place", "")
     by = ", ".join(filter(None, (change.get("source", ""), who)))
     parts += [f"({by})"] if by else []
     until = change.get("until")
-    parts += [f"until {time_text(until)}"] if until else []
+    parts += [f"until {format_local_timestamp(until)}"] if until else []
     reason = change.get("reason")
     parts += [f"because {reason}"] if reason else []
     return "  ".join(parts)
 
 
-def _event_text(change: dict[str, Any], units: Mapping[str, str]) -> str:
+def _describe_change(change: dict[str, Any], units: Mapping[str, str]) -> str:
     kind = str(change["kind"])
     if kind == "value":
-        return change_text(change, units)
+        return format_old_and_new(change, units)
     return f"{kind} as {display_text(change['new'])}" if change.get("new") is not None else kind
 
 
-def _remarks(event: Event) -> list[str]:
+def _describe_stream_event(event: Event) -> list[str]:
     """Return what isn't a change, for stderr."""
     data = event.data
     if event.kind == "hello":

@@ -131,7 +131,7 @@ def test_a_new_project_builds_tests_installs_and_follows_python(
     for command, expected in transcript(language):
         shell.follow(command, expected)
     project = shell.directory[-1]
-    written = {*projects.render(project.name, language), "use.py", "Cargo.lock"}
+    written = {*projects.render_project_files(project.name, language), "use.py", "Cargo.lock"}
     run(tool("git"), "init", "--quiet", cwd=project)
     found = run("git", "ls-files", "--others", "--exclude-standard", cwd=project).stdout
     assert {name for name in found.split() if not name.startswith("out/")} <= written
@@ -141,7 +141,7 @@ def test_a_new_project_builds_tests_installs_and_follows_python(
 def test_the_commands_of_a_project_s_readme_are_those_that_are_run(language: str) -> None:
     shown = iter(command for command, _ in transcript(language))
     name = next(shown).split()[4]
-    texts = projects.render(name, language)
+    texts = projects.render_project_files(name, language)
     (block,) = blocks(texts["README.md"])
     wanted = [re.sub(r" +# .*", "", line) for line in block.text.splitlines()]
     assert len(wanted) >= 3
@@ -152,7 +152,7 @@ def test_the_commands_of_a_project_s_readme_are_those_that_are_run(language: str
 def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill(
     language: str,
 ) -> None:
-    texts = projects.render("some_name", language)
+    texts = projects.render_project_files("some_name", language)
     for path, text in texts.items():
         assert "NAME" not in path
         assert not re.search(r"@\w+@", text), path
