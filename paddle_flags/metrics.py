@@ -23,7 +23,7 @@ from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import quote_value, to_text
 from paddle_flags._core.validators import watch
-from paddle_flags._core.values import BY_NAME, from_c, kind_of
+from paddle_flags._core.values import BY_NAME, decode_native_value, get_native_kind
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagError, FlagTypeError
 
@@ -242,7 +242,11 @@ def _gauge(name: str, about: str, value: float | None) -> GaugeMetricFamily:
 
 def _value_of(entry: Any) -> Any:
     """Return the value as C holds it, a list as its text; None if there is none."""
-    return None if entry.unset else from_c(BY_NAME[kind_of(entry).name], entry.value)
+    return (
+        None
+        if entry.unset
+        else decode_native_value(BY_NAME[get_native_kind(entry).name], entry.value)
+    )
 
 
 def _make_matcher(values: Iterable[str]) -> Any:

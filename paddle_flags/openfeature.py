@@ -22,7 +22,12 @@ from paddle_flags._core.missing import optional_import
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import to_text
 from paddle_flags._core.validators import watch
-from paddle_flags._core.values import from_c, kind_of, plain_value, type_of
+from paddle_flags._core.values import (
+    decode_native_value,
+    find_python_type,
+    get_native_kind,
+    read_native_value,
+)
 from paddle_flags._native import lib
 from paddle_flags.errors import FlagError, UndefinedFlagError
 
@@ -178,7 +183,7 @@ def _value_details(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDet
         reason = Reason.TARGETING_MATCH
     metadata: dict[str, str | int] = {
         "source": to_text(lib.pd_source_name(entry.origin.source)),
-        "type": kind_of(entry).name,
+        "type": get_native_kind(entry).name,
         "module": flag.module,
     }
     place = describe_origin(entry.origin)
@@ -193,8 +198,8 @@ def _value_details(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDet
 
 def _variant(flag: Flag[Any], entry: Any) -> str | None:
     """Return the text of a value, unless it may be long: telemetry counts by variants."""
-    value = plain_value(entry)
-    if kind_of(entry).item is not None:
+    value = read_native_value(entry)
+    if get_native_kind(entry).item is not None:
         return None
     if isinstance(value, bool):
         return str(value).lower()
@@ -205,15 +210,15 @@ def _variant(flag: Flag[Any], entry: Any) -> str | None:
 
 def _make_scalar_converter(kind: type) -> _Convert:
     def convert(_: Flag[Any], entry: Any) -> Any:
-        if kind_of(entry).python is not kind:
+        if get_native_kind(entry).python is not kind:
             return None
-        return kind() if entry.unset else plain_value(entry)
+        return kind() if entry.unset else read_native_value(entry)
 
     return convert
 
 
 def _to_structure(flag: Flag[Any], entry: Any) -> Any:
-    kind, type_ = kind_of(entry), type_of(entry)
+    kind, type_ = get_native_kind(entry), find_python_type(entry)
     if type_ is not None and kind.python is str and kind.item is None:
         value = None if entry.unset else flag.from_entry(entry)
         return _to_lists_and_dicts(value) if isinstance(value, (Mapping, list, tuple)) else None
@@ -225,8 +230,8 @@ def _to_structure(flag: Flag[Any], entry: Any) -> Any:
         values = flag.from_entry(entry)
         return {str(type_.key.write(k)): _to_json_value(type_.value, v) for k, v in values.items()}
     if kind.item is not None:
-        return list(from_c(kind, entry.value))
-    return {"value": plain_value(entry), "unit": flag.unit}
+        return list(decode_native_value(kind, entry.value))
+    return {"value": read_native_value(entry), "unit": flag.unit}
 
 
 def _to_json_value(type_: Type[Any], value: Any) -> Any:

@@ -20,9 +20,9 @@ from paddle_flags._core.flag import flag_of
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.hooks import (
     active_hooks,
-    add_removed_hooks,
-    hooks_of_flags,
+    filter_hooks_by_flags,
     remove_new_hooks,
+    restore_removed_hooks,
 )
 from paddle_flags._core.redefine import unregister_flag
 from paddle_flags._core.registry import FLAGS, Registry, assign_values, merge_named_values
@@ -30,7 +30,7 @@ from paddle_flags._core.scope import decorate_with_scope
 from paddle_flags._core.status import (
     call_and_raise_deferred,
     call_checked,
-    iterate,
+    iterate_c_handles,
     new_struct,
     to_text,
 )
@@ -101,7 +101,7 @@ class State:
         return [flag for flag, before in self._former.items() if not before.is_definition_of(flag)]
 
     def _list_flags(self, find_next: Callable[[Any, Any], Any]) -> list[Flag[Any]]:
-        return [flag_of(each) for each in iterate(partial(find_next, self._snapshot))]
+        return [flag_of(each) for each in iterate_c_handles(partial(find_next, self._snapshot))]
 
     def restore(self) -> None:
         """Put everything back, and forget what was defined since."""
@@ -112,19 +112,21 @@ class State:
             if not flag.defined or (flag in new and flag.module not in self._reloaded):
                 before.restore(flag)
         saved_definitions.savers.discard(self)
-        add_removed_hooks(self._hooks, self._reloaded.__contains__)
+        restore_removed_hooks(self._hooks, self._reloaded.__contains__)
         self.restore_values_and_inputs()
 
     def restore_definitions_and_values(self, flags: list[Flag[Any]]) -> None:
         """Put the definitions of these flags back, with their hooks; and all values."""
         saved_definitions.savers.discard(self)
         old = {hook for hook, _ in self._hooks.values()}
-        for hook, _ in hooks_of_flags(active_hooks(), flags).values():
+        for hook, _ in filter_hooks_by_flags(active_hooks(), flags).values():
             if hook not in old:
                 hook.remove()
         for flag in flags:
             self._former[flag].restore(flag)
-        add_removed_hooks(hooks_of_flags(self._hooks, flags), self._reloaded.__contains__)
+        restore_removed_hooks(
+            filter_hooks_by_flags(self._hooks, flags), self._reloaded.__contains__
+        )
         self.restore_values_and_inputs()
 
     def restore_values_and_inputs(self) -> None:
@@ -176,7 +178,7 @@ def _undefine_flags(flags: list[Flag[Any]]) -> None:
 def _native_modules() -> set[str]:
     paths: set[str] = set()
     info = new_struct("pd_module_info")
-    for handle in iterate(lib.pd_module_next):
+    for handle in iterate_c_handles(lib.pd_module_next):
         if lib.pd_module_get_info(handle, info, ffi.NULL) == lib.PD_OK:
             paths.add(to_text(info.path))
     return paths

@@ -261,7 +261,7 @@ def property_of(mark: Mark) -> str:
     return (
         f"    @property\n    def {mark.name}(self) -> bool:\n"
         f'        """{about}."""\n'
-        f"        return bool(self._info().{mark.name})\n"
+        f"        return bool(self._read_info().{mark.name})\n"
     )
 
 

@@ -142,7 +142,7 @@ def _possible_values_of_token(token: str) -> _Values:
     flag = find_without_warning(name)
     if flag is not None:
         with suppress(FlagError):
-            return _possible_values_of_flag(flag._info())
+            return _possible_values_of_flag(flag._read_info())
     own, _ = _OWN.get(normalize_name(name), (_NO_VALUE, ""))
     return own._replace(choices=flag_candidates()) if own is _FLAGS else own
 
@@ -203,7 +203,7 @@ def _iter_offered_flag_infos() -> Iterator[Any]:
     """Return the pd_flag_info of each flag that should be used."""
     for flag in FLAGS.values():
         with suppress(FlagError):  # it may leave, on another thread
-            info = flag._info()
+            info = flag._read_info()
             gone = to_text(info.deprecated) or to_text(info.retired)
             if not (gone or info.hidden or info.read_only):
                 yield info

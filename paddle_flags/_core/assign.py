@@ -31,7 +31,7 @@ def assign(
 
     An error that stands in place of a flag is raised together with those of the others.
     """
-    _assign_or_push(wanted, origin_at(where, source))
+    _assign_or_push(wanted, make_origin(where, source))
     raise_deferred()
 
 
@@ -44,7 +44,7 @@ def push_values(wanted: list[Assignment], where: tuple[str, int], *, scoped: boo
     if number is not None:
         return number
     push = lib.pd_scope_push if scoped else lib.pd_override_push
-    return _assign_or_push(wanted, origin_at(where), push)
+    return _assign_or_push(wanted, make_origin(where), push)
 
 
 def _assign_or_push(wanted: list[Assignment], at: tuple[Any, Any], push: Any = None) -> int:
@@ -87,7 +87,7 @@ def _fill_item(
     made.items[index].flag = flag.handle
 
 
-def origin_at(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tuple[Any, Any]:
+def make_origin(where: tuple[str, int], source: int = lib.PD_SOURCE_RUNTIME) -> tuple[Any, Any]:
     """Return a `pd_origin *`, and the text that must live as long as it."""
     file, line = where
     place = ffi.new("char[]", to_bytes(file))

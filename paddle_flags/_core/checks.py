@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.status import (
     ErrorList,
-    iterate,
+    iterate_c_handles,
     new_error,
     pop_refusal_warnings,
     quote_value,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def _collect_module_errors(errors: Any, _: object) -> int:
     """Find the errors of all modules, also of those that have left."""
-    for handle in iterate(lib.pd_module_next):
+    for handle in iterate_c_handles(lib.pd_module_next):
         lib.pd_module_get_errors(handle, errors, ffi.NULL)
     count: int = lib.pd_error_list_count(errors)
     return lib.PD_ERR_REFUSED if count else lib.PD_OK  # type: ignore[no-any-return]
@@ -70,7 +70,7 @@ def check(*subjects: Subject) -> None:
                 if subject == "modules":
                     pop_refusal_warnings()  # the exception takes the place of their warnings
     if failed:
-        raise _explain_conflicts(found.to_exception(failed))
+        raise _add_conflict_remedies(found.to_exception(failed))
     if not subjects or "values" in subjects:
         raise_deferred()
 
@@ -82,7 +82,7 @@ def check_refused_modules() -> None:
     # Where images can't be walked, no module could have joined on its own.
     if lib.pd_modules_check(found.pointer, err) not in (lib.PD_OK, lib.PD_ERR_UNSUPPORTED):
         pop_refusal_warnings()
-        raise _explain_conflicts(found.to_exception(err))
+        raise _add_conflict_remedies(found.to_exception(err))
 
 
 _REMEDY = (
@@ -91,7 +91,7 @@ _REMEDY = (
 )
 
 
-def _explain_conflicts(refusal: FlagError) -> FlagError:
+def _add_conflict_remedies(refusal: FlagError) -> FlagError:
     """Return the error with what to do about conflicts of modules."""
     for each in refusal.errors:
         if each.status == "PD_ERR_CONFLICT":

@@ -17,10 +17,10 @@ def follow_contexts() -> bool:
 
     They do from the first call on, in the main interpreter.
     """
-    return scopes_opening() or (_untried[0] and _watch_contexts())
+    return scopes_opening() or (_untried[0] and _install_context_watcher())
 
 
-def _watch_contexts() -> bool:
+def _install_context_watcher() -> bool:
     """Have CPython tell the extension module of each switch."""
     import ctypes
     from contextvars import Context, ContextVar

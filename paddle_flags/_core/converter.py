@@ -8,20 +8,20 @@ from paddle_flags._core.hooks import (
     CALLED,
     CONVERT,
     add_validator,
+    can_raise_to_caller,
+    format_function_name,
     held,
-    is_within_our_call,
-    name_of,
 )
-from paddle_flags._core.status import address_of, new_struct, store_failure, to_text
+from paddle_flags._core.status import address_of, new_struct, store_callback_error, to_text
 from paddle_flags._core.types import Unfit
 from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._core.values import (
     BY_NAME,
     FormerDefinitionError,
     contexts_of_flags,
+    find_python_type,
     former_contexts,
-    plain_value,
-    type_of,
+    read_native_value,
     types_of_contexts,
 )
 from paddle_flags._fast import drop_hook, new_hook
@@ -47,7 +47,7 @@ class _Converter:
             result = self._type.canonical(text)
         except Unfit as error:
             accepted = False
-            result = self._expected() if self._sensitive else str(error)
+            result = self._describe_expected_value() if self._sensitive else str(error)
         except BaseException as error:  # raised again where C was called
             accepted = False
             result = self._report_failure(error, native=native)
@@ -55,21 +55,21 @@ class _Converter:
             return None
         return accepted, result.replace("\0", " ").encode("utf-8", "surrogateescape")
 
-    def _expected(self) -> str:
+    def _describe_expected_value(self) -> str:
         return f"expected {self._type.expected}"
 
     def _report_failure(self, error: BaseException, *, native: bool) -> str:
         if self._sensitive and isinstance(error, Exception):
-            return self._expected()
+            return self._describe_expected_value()
         function = self._type.parse
-        if is_within_our_call(native=native):
-            store_failure(error)
+        if can_raise_to_caller(native=native):
+            store_callback_error(error)
         else:
             report_unraisable(
                 error, f"Exception ignored in the type of flag {self._name!r}", function
             )
         failure = ": ".join(filter(None, [type(error).__name__, str(error)]))
-        return f"its type {name_of(function)} failed: {failure}"
+        return f"its type {format_function_name(function)} failed: {failure}"
 
 
 CALLED.add(_Converter.convert_text.__code__)
@@ -110,11 +110,11 @@ def add_type_validator(flag: Flag[Any], type_: Type[Any]) -> None:
 
 
 def _read_entry(entry: Any) -> Any:
-    value, type_ = plain_value(entry), type_of(entry)
+    value, type_ = read_native_value(entry), find_python_type(entry)
     return value if value is None or type_ is None else type_.read(value)
 
 
-def replace_type(flag: Flag[Any], info: Any, context: int) -> None:
+def adopt_redefined_type(flag: Flag[Any], info: Any, context: int) -> None:
     """Let the flag of a `pd_flag_info *` have the Type of a second definition that is the same.
 
     It may be of a class that is defined anew.

@@ -16,7 +16,7 @@ from paddle_flags._core.frames import (
     first_user_frame,
     frame_above,
     hides_internal_frames,
-    native_frame,
+    make_native_frame,
 )
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
@@ -134,7 +134,7 @@ def _define_with_attributes(
 
         what = default if type is None and items is None else None
         about_type = f"{about}: default {seen}" if what is not None else about
-        meaning = type_table.find_meaning(
+        meaning = type_table.resolve_definition_type(
             about_type, what, type, items, choices, case_sensitive=case_sensitive
         )
         kind = derive_value_type(meaning)
@@ -475,7 +475,7 @@ def define(name: str, default: Any, help: str = "", **attributes: Any) -> Flag[A
     try:
         frame = sys._getframe(1)
     except ValueError:
-        frame = native_frame()
+        frame = make_native_frame()
     flag = _define_plain(flags_made, frame, name, default, help)
     return _define_with_attributes(name, default, help) if flag is None else flag
 

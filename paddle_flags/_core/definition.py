@@ -7,7 +7,7 @@ from _weakref import ref  # as weakref, without what that imports
 
 from paddle_flags._core import lists
 from paddle_flags._core.flag import Flag, flag_of
-from paddle_flags._core.flag_definition import split_names
+from paddle_flags._core.flag_definition import split_bar_separated
 from paddle_flags._core.header import MARKS, TEXTS
 from paddle_flags._core.status import (
     check_bool,
@@ -23,11 +23,11 @@ from paddle_flags._core.values import (
     LISTS,
     REDACTED,
     ValueType,
-    choice_text,
     coerce_to_kind,
+    encode_choice,
+    find_plain_class,
     fits_native_type,
-    kind_with_type,
-    plain_class,
+    make_typed_kind,
     to_plain,
 )
 from paddle_flags._fast import call_holding_environment
@@ -101,7 +101,7 @@ class Definition:
         if field != "choices":
             return str(to_plain(value))
         about = f"{self._about}: choices"
-        return choice_text(about, self._kind, value, sensitive=self._sensitive)
+        return encode_choice(about, self._kind, value, sensitive=self._sensitive)
 
     def set_default(self, default: object) -> None:
         if default is None and self.pointer.optional:
@@ -176,7 +176,7 @@ class Definition:
             bool(handle[0]) and _match_or_set_definer(flag_of(handle[0]), frame)
         )
         if frame and not mine and status in (lib.PD_OK, lib.PD_ERR_CONFLICT):
-            from paddle_flags._core.redefine import explain_conflict, redefine
+            from paddle_flags._core.redefine import add_redefinition_hint, redefine
 
             def attach_type(flag: Flag[Any]) -> None:
                 self._attach_type(flag, context)
@@ -185,7 +185,7 @@ class Definition:
             if again is not None:
                 return again
             if status == lib.PD_ERR_CONFLICT:
-                raise explain_conflict(to_exception(err), self.pointer)
+                raise add_redefinition_hint(to_exception(err), self.pointer)
         if not handle[0]:
             raise to_exception(err)
         flag = flag_of(handle[0])
@@ -196,7 +196,10 @@ class Definition:
 
     def _all_names(self) -> list[str]:
         others = self.pointer.aliases, self.pointer.old_names
-        return [self._name, *(name for names in others if names for name in split_names(names))]
+        return [
+            self._name,
+            *(name for names in others if names for name in split_bar_separated(names)),
+        ]
 
     def _add_type_hook(self) -> int:
         via = self._kind.via
@@ -213,11 +216,11 @@ class Definition:
         `before` is the generation of a definition that may be the same; None if this one
         replaces it.
         """
-        info = flag._info() if context else None
+        info = flag._read_info() if context else None
         if info is None:
             return
         if info.generation == before:
-            converter_module().replace_type(flag, info, context)
+            converter_module().adopt_redefined_type(flag, info, context)
             return
         converter_module().release_old_types(flag, context)
         if info.context != self.pointer.context:
@@ -252,7 +255,9 @@ def _infer_list_kind(about: str, seen: str, default: object, items: type | str |
             return LISTS[_INFERRED[items]]
         message = f"{about}: items {quote_value(items)}: expected bool, int, float or str"
         raise FlagTypeError(message)
-    kinds = {plain_class(item) or type(item) for item in lists.items_of(default) or ()} or {str}
+    kinds = {find_plain_class(item) or type(item) for item in lists.items_of(default) or ()} or {
+        str
+    }
     if kinds == {int, float}:
         kinds = {float}
     kind = kinds.pop()
@@ -278,7 +283,9 @@ def infer_plain_kind(
     if items is not None and not known:
         return None
     values = lists.items_of(default)
-    if items is None and any(_is_enum(item) or plain_class(item) is None for item in values or ()):
+    if items is None and any(
+        _is_enum(item) or find_plain_class(item) is None for item in values or ()
+    ):
         return None
     if items is not None or (type_name is None and values is not None):
         if type_name in (None, "string"):
@@ -289,14 +296,14 @@ def infer_plain_kind(
         )
     if type_name:
         return None if default is None else BY_NAME[type_name]
-    inferred = None if _is_enum(default) else plain_class(default) or type(default)
+    inferred = None if _is_enum(default) else find_plain_class(default) or type(default)
     return BY_NAME[_INFERRED[inferred]] if inferred in _INFERRED else None
 
 
 def derive_value_type(meaning: Meaning) -> ValueType:
     """Return the type of flags with this meaning."""
     base = LISTS[meaning.item] if meaning.item and meaning.type is None else BY_NAME[meaning.native]
-    return base if meaning.type is None else kind_with_type(base, meaning.type)
+    return base if meaning.type is None else make_typed_kind(base, meaning.type)
 
 
 def add_type_attributes(
@@ -357,7 +364,7 @@ def define_at(
             f"{about}: default {quote_value(default)}: expected bool, int, float, str or a list"
         )
     if via is not None:
-        kind = kind_with_type(kind, via)
+        kind = make_typed_kind(kind, via)
     made = Definition(name, kind, sensitive=False)
     made.set_default(default)
     made.set_bound("min", min)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
-from paddle_flags._core.assign import assign, caller_place, origin_at
+from paddle_flags._core.assign import assign, caller_place, make_origin
 from paddle_flags._core.flag_definition import FlagDefinition
 from paddle_flags._core.frames import hides_internal_frames
 from paddle_flags._core.scope import Scope
@@ -26,9 +26,9 @@ from paddle_flags._core.values import (
     REDACTED,
     FormerDefinitionError,
     decode_list,
-    plain_value,
+    find_python_type,
+    read_native_value,
     retry_if_redefined,
-    type_of,
 )
 from paddle_flags._fast import connect
 from paddle_flags._fast import make as _make
@@ -129,7 +129,7 @@ class Flag(FlagDefinition[T]):
         """
         data = ffi.new("char[]", to_bytes(text, f"{self._name}=", sensitive=self.sensitive))
         item = ffi.new("pd_assignment *", {"flag": self.handle, "text": data})
-        origin, _place = origin_at(caller_place(1))  # which points at the place
+        origin, _place = make_origin(caller_place(1))  # which points at the place
         call_and_raise_deferred(lib.pd_batch_set, item, 1, origin, ffi.NULL)
 
     @property
@@ -240,7 +240,7 @@ class Flag(FlagDefinition[T]):
 
     def from_entry(self, entry: Any) -> T:
         """Return the value of a `pd_flag_entry *` of this flag."""
-        value, type_ = plain_value(entry), type_of(entry)
+        value, type_ = read_native_value(entry), find_python_type(entry)
         if value is None or type_ is None:
             return value  # type: ignore[no-any-return]
         return self._read_by_type(type_, value, sensitive=entry.sensitive)  # type: ignore[no-any-return]
@@ -275,22 +275,22 @@ class Flag(FlagDefinition[T]):
         return retry_if_redefined(self._read_once)
 
     def _read_once(self) -> Any:
-        from paddle_flags._core.retained_values import may_be_unchecked
+        from paddle_flags._core.retained_values import can_have_unchecked_value
 
         entry = self._entry()  # raises if the flag is undefined
         try:
             return self.from_entry(entry)
         except FlagValueError:  # C has the value from before this definition
-            if may_be_unchecked(self):
+            if can_have_unchecked_value(self):
                 return self.default  # which replaces it
             now = self._entry()
-            if (now.context, plain_value(now)) != (entry.context, plain_value(entry)):
+            if (now.context, read_native_value(now)) != (entry.context, read_native_value(entry)):
                 raise FormerDefinitionError from None
             raise
 
     def _native_value(self) -> Any:
         """Return the value as C holds it; None if the flag has none."""
-        return retry_if_redefined(lambda: plain_value(self._entry()))
+        return retry_if_redefined(lambda: read_native_value(self._entry()))
 
     def _decode(self, state: int, value: Any, type_: Type[Any] | None) -> Any:
         """Return the value that the Type makes of one in C, or the tuple of a list's text.
@@ -317,7 +317,7 @@ class Flag(FlagDefinition[T]):
         raise FlagValueError(f"{self._name}={seen}: {reason}")
 
     def _source(self) -> str:
-        return to_text(lib.pd_source_name(self._info().source))
+        return to_text(lib.pd_source_name(self._read_info().source))
 
     def _assign(self, value: object) -> None:
         assign([(self, value)], caller_place(1))
@@ -334,7 +334,7 @@ class Flag(FlagDefinition[T]):
 
         A value that an override covers isn't the one that the caller sees.
         """
-        if self._info().source in (lib.PD_SOURCE_OVERRIDE, lib.PD_SOURCE_SCOPE):
+        if self._read_info().source in (lib.PD_SOURCE_OVERRIDE, lib.PD_SOURCE_SCOPE):
             return
         call_and_raise_deferred(lib.pd_flag_drop, self.handle, lib.PD_SOURCE_RUNTIME)
 

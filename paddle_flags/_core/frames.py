@@ -56,13 +56,13 @@ def first_user_frame(frame: FrameType, *between: str) -> FrameType:
     each: FrameType | None = frame
     while each and (is_ours(each) or str(each.f_globals.get("__name__")).startswith(between)):
         each = each.f_back
-    return each or native_frame()
+    return each or make_native_frame()
 
 
 _NATIVE = "<native code>"
 
 
-def native_frame() -> FrameType:
+def make_native_frame() -> FrameType:
     """Return a frame that stands for native code that has called us, as atexit does."""
     code = (lambda get: get()).__code__.replace(co_filename=_NATIVE, co_firstlineno=1)
     frame: FrameType = _FUNCTION(code, {"__name__": _NATIVE})(sys._getframe)
@@ -74,7 +74,7 @@ def frame_above(depth: int) -> FrameType:
     try:
         return sys._getframe(depth + 1)
     except ValueError:
-        return native_frame()
+        return make_native_frame()
 
 
 def without_internal_frames(traceback: TracebackType | None) -> TracebackType | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags._core.status import (
     check_status,
-    iterate,
+    iterate_c_handles,
     new_error,
     new_struct,
     quote_value,
@@ -17,10 +17,10 @@ from paddle_flags._core.status import (
 from paddle_flags._core.values import (
     REDACTED,
     FormerDefinitionError,
-    from_c,
-    plain_value,
+    decode_native_value,
+    get_typed_kind,
+    read_native_value,
     retry_if_redefined,
-    typed_kind_of,
 )
 from paddle_flags._native import lib
 from paddle_flags.errors import UndefinedFlagError
@@ -63,11 +63,11 @@ def _value_of(entry: Any) -> Any:
     if entry.unset:
         return None
     try:
-        return from_c(typed_kind_of(entry), entry.value)
+        return decode_native_value(get_typed_kind(entry), entry.value)
     except FormerDefinitionError:
         raise
     except ValueError:  # it is from before this definition, whose type doesn't take it
-        return plain_value(entry)
+        return read_native_value(entry)
 
 
 def _iter_entries(handle: Any) -> Iterator[Any]:
@@ -101,7 +101,7 @@ def list_command_line_flagfiles() -> list[str]:
     """Return the flagfiles of the command line from which flags have values."""
     # A dictionary, which keeps the order, unlike a set.
     found: dict[str, None] = {}
-    for handle in iterate(lib.pd_flag_next):
+    for handle in iterate_c_handles(lib.pd_flag_next):
         with suppress(UndefinedFlagError):  # its plugin may leave, on another thread
             for entry in _iter_entries(handle):
                 origin = entry.origin

@@ -20,7 +20,7 @@ from paddle_flags._core.status import (
     new_error,
     pop_callback_error,
     quote_value,
-    store_failure,
+    store_callback_error,
 )
 from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._fast import (
@@ -135,7 +135,7 @@ def active_hooks() -> _Ours:
     return dict(_ours)
 
 
-def hooks_of_flags(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
+def filter_hooks_by_flags(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
     """Return those of the hooks that are about one of the flags."""
     addresses = {flag._address for flag in flags}
     return {
@@ -145,7 +145,7 @@ def hooks_of_flags(hooks: _Ours, flags: Iterable[Flag[Any]]) -> _Ours:
     }
 
 
-def hooks_of(flag: Flag[Any], module: str | None = None) -> list[int]:
+def list_hook_numbers(flag: Flag[Any], module: str | None = None) -> list[int]:
     """Return the numbers of the hooks of a flag: all, or those that a module has added."""
     # A copy: hooks may be added on another thread meanwhile.
     found = list(_by_flag.get(flag._address, {}).items())
@@ -160,7 +160,7 @@ def remove_new_hooks(before: _Ours, keeps: Callable[[str], bool]) -> None:
             hook.remove()
 
 
-def add_removed_hooks(before: _Ours, drops: Callable[[str], bool]) -> None:
+def restore_removed_hooks(before: _Ours, drops: Callable[[str], bool]) -> None:
     """Add the hooks again that were removed since, unless `drops(module)`."""
     for hook, add in before.values():
         if not (hook._number or drops(hook.module)):
@@ -168,7 +168,7 @@ def add_removed_hooks(before: _Ours, drops: Callable[[str], bool]) -> None:
                 hook._register(add)
 
 
-def forget_hooks(numbers: Iterable[int]) -> None:
+def discard_removed_hooks(numbers: Iterable[int]) -> None:
     """Forget hooks that have gone with the definition of their flag."""
     for number in numbers:
         found = _ours.get(number)
@@ -192,7 +192,7 @@ def _add_hook(
         del held[context]
         drop_hook(context)
     check_status(status, err)
-    store_failure(None)  # a validator may have rejected what the fleet gave
+    store_callback_error(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.
     lib.pd_hook_defer(number[0], ffi.NULL)
     return int(number[0])
@@ -222,7 +222,7 @@ class _Validator:
         return None if text is None else text.replace("\0", " ").encode("utf-8", "replace")
 
     def _run_validator(self, entries: Any, *, native: bool) -> str | None:
-        store_failure(None)
+        store_callback_error(None)
         try:
             values = [
                 (self._read or flag.from_entry)(entries[i]) for i, flag in enumerate(self._flags)
@@ -251,7 +251,7 @@ class _Validator:
             return self._report_failure(text, error, native=native)
 
     def _name(self) -> str:
-        return name_of(self._function)
+        return format_function_name(self._function)
 
     def _with_validator_name(self, text: str) -> str:
         """Name the validator where the reason, or a single flag, doesn't lead to it."""
@@ -268,8 +268,8 @@ class _Validator:
 
     def _store_or_report(self, error: BaseException, *, native: bool) -> None:
         """Leave the exception for the call that sets the flag, or report it if there is none."""
-        if is_within_our_call(native=native):
-            store_failure(error)
+        if can_raise_to_caller(native=native):
+            store_callback_error(error)
         elif not isinstance(error, ValueError):  # that is how validators reject a value
             self.report(error)
 
@@ -287,7 +287,7 @@ _GENERATOR = 0x20 | 0x200  # CO_GENERATOR, CO_ASYNC_GENERATOR of inspect, whose 
 _COROUTINE = 0x80 | 0x100  # CO_COROUTINE, CO_ITERABLE_COROUTINE
 
 
-def name_of(function: object) -> str:
+def format_function_name(function: object) -> str:
     """Return the name of a function, with that of its class."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -295,7 +295,7 @@ def name_of(function: object) -> str:
     return str(name).rpartition("<locals>.")[2] or quote_value(function)
 
 
-def _code_flags_of(function: object) -> int:
+def _get_code_flags(function: object) -> int:
     """Return the flags of the code that a call would run; 0 if there is none in Python."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -304,15 +304,15 @@ def _code_flags_of(function: object) -> int:
     return marks if isinstance(marks, int) else 0
 
 
-def _check_callable(function: object) -> None:
+def _check_plain_function(function: object) -> None:
     """Raise FlagTypeError unless a call of the function runs it to its end."""
     if not callable(function):
         message = f"{quote_value(function)}: expected a function, not {type(function).__name__}"
         raise FlagTypeError(message)
-    marks = _code_flags_of(function)
-    if marks & (_GENERATOR | _COROUTINE):
+    if (marks := _get_code_flags(function)) & (_GENERATOR | _COROUTINE):
         what = "a generator" if marks & _GENERATOR else "an async one, which nothing would await"
-        raise FlagTypeError(f"{name_of(function)}: expected a plain function, not {what}")
+        name = format_function_name(function)
+        raise FlagTypeError(f"{name}: expected a plain function, not {what}")
 
 
 def _describe_invalid_result(result: object) -> str:
@@ -332,20 +332,20 @@ def _close_coroutine(result: Any) -> None:
         result.close()
 
 
-def _check_result(result: object, callback: object, name: str) -> None:
+def _check_not_coroutine(result: object, callback: object, name: str) -> None:
     """Raise FlagTypeError for a coroutine; a task would be running already."""
     if hasattr(result, "cr_frame"):
         _close_coroutine(result)
         what = "returned a coroutine, which nothing awaits"
-        raise FlagTypeError(f"the watcher {name_of(callback)} of {name!r} {what}")
+        raise FlagTypeError(f"the watcher {format_function_name(callback)} of {name!r} {what}")
 
 
-def handle_array(flags: Sequence[Flag[Any]]) -> Any:
+def make_handle_array(flags: Sequence[Flag[Any]]) -> Any:
     """Return the array of `pd_flag *` that functions of C take."""
     return ffi.new("pd_flag *[]", [flag.handle for flag in flags])
 
 
-def addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
+def list_flag_addresses(flags: Sequence[Flag[Any]]) -> tuple[int, ...]:
     """Return the addresses of the flags, as a Hook takes them."""
     return tuple(flag._address for flag in flags)
 
@@ -360,16 +360,16 @@ def add_validator(
 
     `read` returns the value of a `pd_flag_entry *` in place of `Flag.from_entry`.
     """
-    _check_callable(function)
+    _check_plain_function(function)
     if not isinstance(message, str):
         what = f"message: {quote_value(message)}: expected str, not {type(message).__name__}"
         raise FlagTypeError(what)
     made = _Validator(flags, function, message, read)
-    wanted = handle_array(flags), len(flags), _VALIDATE
+    wanted = make_handle_array(flags), len(flags), _VALIDATE
     add = functools.partial(_add_hook, made.validate_entries, lib.pd_validator_add, *wanted)
-    hook = Hook(add, addresses(flags), function)
+    hook = Hook(add, list_flag_addresses(flags), function)
     try:
-        retained_values.check_or_reset_retained(flags)
+        retained_values.revalidate_retained_values(flags)
     except BaseException:
         hook.remove()  # the caller gets no handle of it
         raise
@@ -400,10 +400,10 @@ class _Watcher:
         try:
             flag = self._flag_of(ffi.cast("pd_flag *", handle))
             name = flag.name
-            _check_result(callback(flag), callback, name)
+            _check_not_coroutine(callback(flag), callback, name)
         except BaseException as error:  # the change has happened
-            if not isinstance(error, Exception) and is_within_our_call(native=native):
-                store_failure(error)
+            if not isinstance(error, Exception) and can_raise_to_caller(native=native):
+                store_callback_error(error)
             else:
                 self.report(error, name)
         if native:
@@ -449,7 +449,7 @@ def add_watcher(
 
     `flag_of` gives the Flag for the handle of the flag that has changed.
     """
-    _check_callable(callback)
+    _check_plain_function(callback)
     check_bool("weak", weak)
     about = (address_of(handle),) if handle else ()
     hook = Hook(None, about, None if weak else callback)
@@ -467,7 +467,7 @@ def add_watcher(
 # ---- Calls from C ----
 
 
-def is_within_our_call(*, native: bool) -> bool:
+def can_raise_to_caller(*, native: bool) -> bool:
     """Return whether a function of this package made the change, and can raise an exception.
 
     If not, the change was made by native code: on a native thread, or on a thread of Python

@@ -23,19 +23,24 @@ def _is_hexadecimal(text: str) -> bool:
     return "x" in text or "X" in text
 
 
-def _int(text: str) -> int:
+def _parse_int_item(text: str) -> int:
     return int(text, 16) if _is_hexadecimal(text) else int(text)
 
 
-def _float(text: str) -> float:
+def _parse_float_item(text: str) -> float:
     return float.fromhex(text) if _is_hexadecimal(text) else float(text)
 
 
-def _bool(text: str) -> bool:
+def _parse_bool_item(text: str) -> bool:
     return BOOLS[text.lower()]
 
 
-_READ: dict[type, Callable[[str], Any]] = {bool: _bool, int: _int, float: _float, str: str}
+_READ: dict[type, Callable[[str], Any]] = {
+    bool: _parse_bool_item,
+    int: _parse_int_item,
+    float: _parse_float_item,
+    str: str,
+}
 
 
 def parse_list(item: type, text: str) -> tuple[Any, ...]:

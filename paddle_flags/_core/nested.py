@@ -42,7 +42,7 @@ def _dict_of_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def list_maker(item: Make) -> Make:
+def make_list_converter(item: Make) -> Make:
     """Return what makes a tuple of a list."""
 
     def make_list(value: Any) -> Any:
@@ -57,7 +57,7 @@ def list_maker(item: Make) -> Make:
     return make_list
 
 
-def dict_maker(value: Make) -> Make:
+def make_dict_converter(value: Make) -> Make:
     """Return what makes a dict of one whose keys are text."""
 
     def make_dict(found: Any) -> Any:
@@ -70,7 +70,7 @@ def dict_maker(value: Make) -> Make:
     return make_dict
 
 
-def scalar_maker(kind: Type[Any]) -> Make:
+def make_scalar_converter(kind: Type[Any]) -> Make:
     """Return what makes a bool, a number or text."""
 
     def make_scalar(value: Any) -> Any:

@@ -15,7 +15,7 @@ from paddle_flags._core.status import (
     address_of,
     check_status,
     get_info,
-    iterate,
+    iterate_c_handles,
     new_error,
     quote_value,
     raise_deferred,
@@ -237,7 +237,7 @@ def _find_free_namespace(path: str) -> str:
 
 def _is_loaded(path: str) -> bool:
     """Return whether the library is there, in a namespace: then no other can be chosen."""
-    for handle in iterate(lib.pd_module_next):
+    for handle in iterate_c_handles(lib.pd_module_next):
         with suppress(OSError):
             info = _module_info(handle)
             if info.present and os.path.samefile(to_text(info.path), path):

@@ -9,7 +9,7 @@ from weakref import ref
 from paddle_flags._core import implied, retained_values, saved_definitions
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.hooks import forget_hooks, hooks_of
+from paddle_flags._core.hooks import discard_removed_hooks, list_hook_numbers
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.registry import find
 from paddle_flags._core.shared_flags import library_title_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 
-def _module_of(flag: Flag[Any]) -> str:
+def _get_defining_module_name(flag: Flag[Any]) -> str:
     """Return the name of the Python module that defined the flag."""
     return "__main__" if flag.module == flag.file else flag.module
 
@@ -42,9 +42,13 @@ def _is_code_rerun(flag: Flag[Any], frame: FrameType) -> bool:
     REPL and each statement of a cell is compiled anew.
     """
     code, last = frame.f_code, flag._code
-    if last is None or last() is code or frame.f_globals.get("__name__") != _module_of(flag):
+    if (
+        last is None
+        or last() is code
+        or frame.f_globals.get("__name__") != _get_defining_module_name(flag)
+    ):
         return False
-    if _module_of(flag) == "__main__" and hasattr(sys, "ps1"):
+    if _get_defining_module_name(flag) == "__main__" and hasattr(sys, "ps1"):
         return True
     before = last()  # None: that run is over
     again = before is None or before.co_name == "<module>"
@@ -52,7 +56,7 @@ def _is_code_rerun(flag: Flag[Any], frame: FrameType) -> bool:
     return again and own and code.co_name == "<module>"
 
 
-def _find_defined(pointer: Any) -> Flag[Any] | None:
+def _find_same_named_flag(pointer: Any) -> Flag[Any] | None:
     """Return the flag that has the name of a `pd_flag_def *`, not as an alias."""
     handle = ffi.new("pd_flag **")
     if lib.pd_flag_find(pointer.name, handle, ffi.NULL) != lib.PD_OK:
@@ -66,7 +70,7 @@ def is_shared_with_library(pointer: Any) -> bool:
 
     Another definition would take it away from the library, which would keep a value of its own.
     """
-    flag = _find_defined(pointer)
+    flag = _find_same_named_flag(pointer)
     return flag is not None and library_title_of(flag.name) not in ("", "absl-py")
 
 
@@ -83,17 +87,17 @@ def redefine(
     Sets the `pd_flag **`, and calls `attach_type` with the flag once it has the definition. Return
     None if nobody asked for that and the code of `frame` isn't that of the flag.
     """
-    old = _find_defined(pointer)
+    old = _find_same_named_flag(pointer)
     again = old is not None and _is_code_rerun(old, frame)
     if (not replace_requested and not again) or is_shared_with_library(pointer):
         return None
     # The code of the module adds its hooks again; those of other modules stay.
-    hooks = [] if old is None else hooks_of(old, _module_of(old))
-    if old is not None and again and _module_of(old) != "__main__":
+    hooks = [] if old is None else list_hook_numbers(old, _get_defining_module_name(old))
+    if old is not None and again and _get_defining_module_name(old) != "__main__":
         # After a reload, the old definitions belong to variables that no longer exist.
-        saved_definitions.handle_module_reload(_module_of(old))
+        saved_definitions.handle_module_reload(_get_defining_module_name(old))
     elif old is not None:
-        saved_definitions.save_definition(old)
+        saved_definitions.call_definition_savers(old)
     handle[0] = ffi.NULL
     err = new_error()
     with retained_values.allow_unchecked_value(to_text(pointer.name)):
@@ -109,25 +113,25 @@ def redefine(
         # Its validators are added only after this.
         retained_values.note_retained_value(flag)
         attach_type(flag)
-    saved_definitions.handle_removed_definition(flag)
+    saved_definitions.notify_definition_removed(flag)
     check_status(status, err)
     raise_deferred(flag)
     return flag
 
 
-def explain_conflict(error: FlagError, pointer: Any) -> FlagError:
+def add_redefinition_hint(error: FlagError, pointer: Any) -> FlagError:
     """Return the error of a definition whose name is taken; say how to take it, if that works."""
-    old = _find_defined(pointer)
+    old = _find_same_named_flag(pointer)
     if old is not None and is_shared_with_library(pointer):
         library = library_title_of(old.name)
         error.args = (f"{error}; {library} has this flag, too: choose another name",)
-    elif old is not None and not old._info().owner:
+    elif old is not None and not old._read_info().owner:
         error.args = (f"{error}; to define it again, pass replace=True",)
     return error
 
 
 def _forget_dependents(flag: Flag[Any], hooks: list[int]) -> None:
-    forget_hooks(hooks)
+    discard_removed_hooks(hooks)
     implied.end_implications(flag.name)
 
 
@@ -149,7 +153,7 @@ def undefine(flag: Flag[Any] | str) -> None:
         message = f"{quote_value(flag)}: expected the name of a flag, not {type(flag).__name__}"
         raise FlagTypeError(message)
     known = flag if isinstance(flag, Flag) else find(flag)
-    saved_definitions.save_definition(known)
+    saved_definitions.call_definition_savers(known)
     call_checked(unregister_flag, known)
     retained_values.note_retained_value(known)
     raise_deferred()
@@ -157,11 +161,11 @@ def undefine(flag: Flag[Any] | str) -> None:
 
 def unregister_flag(flag: Flag[Any], err: Any) -> int:
     """Undefine a flag for `undefine` and others; return the status."""
-    hooks = hooks_of(flag)
+    hooks = list_hook_numbers(flag)
     status: int = lib.pd_flag_unregister(flag.handle, err)
     if status != lib.PD_OK:
         return status
     flag._code = None
     _forget_dependents(flag, hooks)
-    saved_definitions.handle_removed_definition(flag)
+    saved_definitions.notify_definition_removed(flag)
     return status

@@ -17,7 +17,7 @@ from paddle_flags._core.frames import (
 )
 from paddle_flags._core.names import normalize_name
 from paddle_flags._core.scope import Scope
-from paddle_flags._core.status import iterate, quote_value, to_bytes
+from paddle_flags._core.status import iterate_c_handles, quote_value, to_bytes
 from paddle_flags._fast import RegistryBase, attach
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagError, FlagNameError, FlagTypeError, UndefinedFlagError
@@ -289,7 +289,7 @@ def all_flags() -> list[Flag[Any]]:
     """Return the flags that are defined now, in the order of definition."""
     flags: list[Flag[Any]] = []
     flag_finders.add_new_flags()
-    for handle in iterate(lib.pd_flag_next):
+    for handle in iterate_c_handles(lib.pd_flag_next):
         try:
             flags.append(flag_of(handle))
         except UndefinedFlagError:  # its plugin may leave, on another thread

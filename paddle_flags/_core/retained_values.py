@@ -43,12 +43,12 @@ def allow_unchecked_value(name: str) -> Iterator[None]:
         _unchecked.remove(normalize_name(name))
 
 
-def may_be_unchecked(flag: Flag[Any]) -> bool:
+def can_have_unchecked_value(flag: Flag[Any]) -> bool:
     """Return whether the flag may have a value that its definition doesn't take."""
     return bool(_unchecked) and normalize_name(flag.name) in _unchecked
 
 
-def check_or_reset_retained(flags: Iterable[Flag[Any]]) -> None:
+def revalidate_retained_values(flags: Iterable[Flag[Any]]) -> None:
     """Ask the validators of the flags; a value that they reject is dropped, and raises."""
     if not _flags:
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from paddle_flags._core.values import contexts_of_flags, kind_of
+from paddle_flags._core.values import contexts_of_flags, get_native_kind
 from paddle_flags._fast import call_holding_environment
 from paddle_flags._native import ffi, lib
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 savers: WeakSet[DefinitionSaver] = WeakSet()
 
 
-def save_definition(flag: Flag[Any]) -> None:
+def call_definition_savers(flag: Flag[Any]) -> None:
     """Call the savers before a definition is removed, unless a module has it."""
-    if savers and flag.defined and not flag._info().owner:
+    if savers and flag.defined and not flag._read_info().owner:
         for saver in list(savers):
             saver.save_definition(flag)
 
@@ -71,7 +71,7 @@ def _converter_module() -> Any:
     return converter
 
 
-def handle_removed_definition(flag: Flag[Any]) -> None:
+def notify_definition_removed(flag: Flag[Any]) -> None:
     """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
         _converter_module().release_old_types(flag)
@@ -119,11 +119,14 @@ class SavedDefinition:
 
     def is_definition_of(self, flag: Flag[Any]) -> bool:
         """Return whether the flag has this definition; its code may have run again."""
-        return flag.defined and SavedDefinition(flag).field_values() == self.field_values()
+        return (
+            flag.defined
+            and SavedDefinition(flag).list_comparable_fields() == self.list_comparable_fields()
+        )
 
-    def field_values(self) -> list[Any]:
+    def list_comparable_fields(self) -> list[Any]:
         """Return all that the definition says."""
-        kind = kind_of(self._definition)
+        kind = get_native_kind(self._definition)
         found = [getattr(self._definition, field) for field in sorted(_FIELDS)]
         values = _VALUES if kind.member != "str" else _VALUES[:1]  # text has no range
         found += [getattr(getattr(self._definition, field), kind.member) for field in values]

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _SUSPENDS = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 
 
-def _may_suspend(frame: FrameType) -> bool:
+def _is_suspendable_or_contextlib(frame: FrameType) -> bool:
     """Return whether to look closer: at a coroutine, or at contextlib, which may be part of one."""
     flags = frame.f_code.co_flags
     return bool(flags & _SUSPENDS) or frame.f_globals.get("__name__") == "contextlib"
@@ -76,7 +76,7 @@ def _check_no_greenlets(what: str) -> None:
         )
 
 
-def _attach(context: Any) -> int:
+def _attach_scope_context(context: Any) -> int:
     if "greenlet" in sys.modules:
         _check_no_greenlets("ScopeContext")
     return attach_scopes(context)
@@ -116,7 +116,7 @@ class scoped:
 
     def __enter__(self) -> None:
         frame = frame_above(1)
-        if _may_suspend(frame) and not follow_contexts():
+        if _is_suspendable_or_contextlib(frame) and not follow_contexts():
             _check_not_in_coroutine(frame, "scoped", "the decorator @scoped(...)")
         self._enter()
 
@@ -145,9 +145,9 @@ class scoped:
     def _leave(self) -> None:
         """End the latest scope that was opened here; if there is none, the latest one."""
         opened = self._open
-        scopes_end(*(opened.pop() if len(opened) == 1 else self._pop_own_scope()))
+        scopes_end(*(opened.pop() if len(opened) == 1 else self._pop_open_scope()))
 
-    def _pop_own_scope(self) -> tuple[int, int]:
+    def _pop_open_scope(self) -> tuple[int, int]:
         here = scopes_context_number()
         own = [each for each in self._open if each[1] == here]
         taken = own[-1] if own else self._open[-1]
@@ -200,7 +200,7 @@ class ScopeContext:
         return self._run(function, *args, **named)
 
     def _run(self, function: Callable[..., R], /, *args: Any, **named: Any) -> R:
-        number = _attach(self._context)
+        number = _attach_scope_context(self._context)
         try:
             return function(*args, **named)
         finally:
@@ -208,16 +208,16 @@ class ScopeContext:
 
     async def run_async(self, coroutine: Coroutine[Any, Any, R]) -> R:
         """Await the coroutine: each of its steps runs in these scopes."""
-        with Steps(self._new_reference) as steps:
+        with Steps(self._acquire_context_reference) as steps:
             return await Driven(steps, coroutine)  # type: ignore[no-any-return]
 
     def wrap(self, function: F) -> F:
         """Return the function, of whichever kind, so that each call runs in these scopes."""
-        return wrap_in_context(self._new_reference, self._run, function)  # type: ignore[no-any-return]
+        return wrap_in_context(self._acquire_context_reference, self._run, function)  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
         _check_not_in_coroutine(frame_above(1), "ScopeContext", "await context.run_async(...)")
-        self._attached.append((get_ident(), _attach(self._context)))
+        self._attached.append((get_ident(), _attach_scope_context(self._context)))
 
     def __exit__(
         self,
@@ -233,7 +233,7 @@ class ScopeContext:
         message = "a ScopeContext belongs to its process: expected threads, or propagate()"
         raise FlagTypeError(message)
 
-    def _new_reference(self) -> Any:
+    def _acquire_context_reference(self) -> Any:
         """Return one more reference to the context, which the caller then owns."""
         return self.run(capture_scopes)
 

@@ -141,7 +141,7 @@ def address_of(pointer: Any) -> int:
     return int(ffi.cast("uintptr_t", pointer))
 
 
-def iterate(find_next: Callable[[Any], Any], start: Any = None) -> Iterator[Any]:
+def iterate_c_handles(find_next: Callable[[Any], Any], start: Any = None) -> Iterator[Any]:
     """Yield what a `pd_..._next` function of C gives, from the first on, or from `start`."""
     handle = start or find_next(ffi.NULL)
     while handle:
@@ -170,7 +170,7 @@ failures: dict[int, BaseException] = {}
 queued_warnings: list[Warning] = []
 
 
-def store_failure(error: BaseException | None) -> None:
+def store_callback_error(error: BaseException | None) -> None:
     """Let the function that called C know what was raised in a callback.
 
     None drops what another callback left, but not what ends the program.
@@ -272,7 +272,7 @@ def pop_refusal_warnings() -> list[Warning]:
     return [w for w in taken if isinstance(w, errors.RefusedModuleWarning)]
 
 
-def _handle_notices() -> None:
+def _run_hooks_and_warn() -> None:
     """Run deferred hooks and warn of refused modules, on the main thread, at any byte code.
 
     A warning raises nothing here, where the code is innocent: if a filter makes it an
@@ -352,7 +352,7 @@ def undo_if_deferred_raises(undo: Callable[[], object]) -> None:
         raise
 
 
-def _with_cause(exception: errors.FlagError) -> errors.FlagError:
+def _attach_callback_cause(exception: errors.FlagError) -> errors.FlagError:
     interrupt = pop_interrupt() if failures else None
     if interrupt is not None:
         raise interrupt
@@ -364,7 +364,7 @@ def _with_cause(exception: errors.FlagError) -> errors.FlagError:
 def check_status(status: int, err: Any) -> None:
     """Raise the error in `err` unless `status` is PD_OK; call `raise_deferred` later."""
     if status != lib.PD_OK:
-        raise _with_cause(to_exception(err))
+        raise _attach_callback_cause(to_exception(err))
 
 
 def check_call(status: int, err: Any) -> None:
@@ -426,10 +426,10 @@ class ErrorList:
         gathered = (kind or type(every[0]))("\n".join(map(str, every)))
         gathered.status = every[0].status
         gathered._errors = tuple(every)
-        return _with_cause(gathered)
+        return _attach_callback_cause(gathered)
 
 
-def _stop_listening() -> None:
+def _close_gates_at_exit() -> None:
     """Stop listening when Python ends: native code may still use deprecated and watched flags.
 
     This is registered here, and not with the hooks, because the end of the main interpreter also
@@ -442,5 +442,5 @@ def _stop_listening() -> None:
         issue_warnings()  # last: it raises if warnings are errors
 
 
-atexit.register(_stop_listening)
-listen(_handle_notices)
+atexit.register(_close_gates_at_exit)
+listen(_run_hooks_and_warn)

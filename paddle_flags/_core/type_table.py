@@ -22,10 +22,15 @@ from paddle_flags._core.containers import (
 )
 from paddle_flags._core.enums import enum_type
 from paddle_flags._core.lists import items_of
-from paddle_flags._core.nested import dict_maker, list_maker, nested_type, scalar_maker
+from paddle_flags._core.nested import (
+    make_dict_converter,
+    make_list_converter,
+    make_scalar_converter,
+    nested_type,
+)
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.types import Type
-from paddle_flags._core.values import plain_class
+from paddle_flags._core.values import find_plain_class
 from paddle_flags.errors import FlagTypeError
 
 if TYPE_CHECKING:
@@ -66,34 +71,34 @@ class Meaning(NamedTuple):
     optional: bool = False  # it includes None
 
 
-def meaning_of(hint: Any, *, case_sensitive: bool = True) -> Meaning:
+def resolve_type_hint(hint: Any, *, case_sensitive: bool = True) -> Meaning:
     """Return what a type means; raise FlagTypeError if it is none of a flag."""
     hint = _without_new_type(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if hasattr(hint, "__metadata__"):  # Annotated
-        return _annotated_meaning(hint, case_sensitive=case_sensitive)
+        return _resolve_annotated_hint(hint, case_sensitive=case_sensitive)
     if origin in _UNIONS:
-        return _optional_meaning(hint, arguments, case_sensitive=case_sensitive)
+        return _resolve_optional_hint(hint, arguments, case_sensitive=case_sensitive)
     if origin is Literal:
-        return _literal_meaning(arguments, case_sensitive=case_sensitive)
+        return _resolve_literal_hint(arguments, case_sensitive=case_sensitive)
     if _is_one_of(origin or hint, _LISTS):
-        return _list_meaning(hint, arguments, case_sensitive=case_sensitive)
+        return _resolve_list_hint(hint, arguments, case_sensitive=case_sensitive)
     if _is_one_of(origin or hint, _SETS):
-        return _meaning_of_type(make_set_type(scalar_type(arguments[0] if arguments else str)))
+        return _make_type_meaning(make_set_type(scalar_type(arguments[0] if arguments else str)))
     if _is_one_of(origin or hint, _DICTS):
         key, value = arguments or (str, str)
         if _is_container(value):
-            return _meaning_of_type(nested_type(_maker_from_json(hint), '{"a": [1]}'))
-        return _meaning_of_type(
+            return _make_type_meaning(nested_type(_maker_from_json(hint), '{"a": [1]}'))
+        return _make_type_meaning(
             make_dict_type(scalar_type(key), scalar_type(value, case_sensitive=case_sensitive))
         )
     if isinstance(hint, type) and hint in _NATIVE:
         return Meaning(_NATIVE[hint])
-    return _meaning_of_type(_type_of_class(hint, case_sensitive=case_sensitive))
+    return _make_type_meaning(_type_of_class(hint, case_sensitive=case_sensitive))
 
 
-def _annotated_meaning(hint: Any, *, case_sensitive: bool) -> Meaning:
-    meaning = meaning_of(hint.__origin__, case_sensitive=case_sensitive)
+def _resolve_annotated_hint(hint: Any, *, case_sensitive: bool) -> Meaning:
+    meaning = resolve_type_hint(hint.__origin__, case_sensitive=case_sensitive)
     if meaning.type is not None:
         base, noun = meaning.type, "a list" if meaning.item else None
     elif meaning.item is not None:
@@ -127,13 +132,13 @@ def _maker_from_json(hint: Any) -> Any:
     origin, arguments = get_origin(hint) or hint, get_args(hint)
     is_fixed = origin is tuple and arguments and arguments[1:] != (...,)
     if _is_one_of(origin, _LISTS) and not is_fixed:
-        return list_maker(_maker_from_json(arguments[0] if arguments else str))
+        return make_list_converter(_maker_from_json(arguments[0] if arguments else str))
     if _is_one_of(origin, _DICTS):
         key, value = arguments or (str, str)
         if key is str:
-            return dict_maker(_maker_from_json(value))
+            return make_dict_converter(_maker_from_json(value))
     if _is_one_of(hint, (bool, int, float, str)):
-        return scalar_maker(_SCALARS[hint])
+        return make_scalar_converter(_SCALARS[hint])
     name = getattr(hint, "__name__", None) or quote_value(hint)
     message = f"type {name} in a list or dict of lists or dicts: expected bool, int, float or str"
     raise FlagTypeError(message)
@@ -151,7 +156,7 @@ def scalar_type(hint: Any, *, case_sensitive: bool = True) -> Type[Any]:
         return _SCALARS[hint]
     if hasattr(hint, "__metadata__"):
         return constrained_type(scalar_type(hint.__origin__, case_sensitive=case_sensitive), hint)
-    meaning = meaning_of(hint, case_sensitive=case_sensitive)
+    meaning = resolve_type_hint(hint, case_sensitive=case_sensitive)
     if meaning.optional or meaning.item:
         raise _unsupported_type_error(hint)
     if meaning.type:
@@ -174,7 +179,7 @@ def _type_of_class(hint: Any, *, case_sensitive: bool) -> Type[Any]:
     raise _unsupported_type_error(hint)
 
 
-def _meaning_of_type(type_: Type[Any]) -> Meaning:
+def _make_type_meaning(type_: Type[Any]) -> Meaning:
     return Meaning(type_.native, type_.item_type, type_, type_.choices)
 
 
@@ -183,14 +188,16 @@ def _unsupported_type_error(hint: Any) -> FlagTypeError:
     return FlagTypeError(f"type {name}: expected {_EXPECTED}")
 
 
-def _optional_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+def _resolve_optional_hint(
+    hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool
+) -> Meaning:
     others = [each for each in arguments if each is not type(None)]
     if len(others) != 1 or len(others) == len(arguments):
         raise _unsupported_type_error(hint)
-    return meaning_of(others[0], case_sensitive=case_sensitive)._replace(optional=True)
+    return resolve_type_hint(others[0], case_sensitive=case_sensitive)._replace(optional=True)
 
 
-def _literal_meaning(values: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+def _resolve_literal_hint(values: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     optional = None in values
     some = tuple(value for value in values if value is not None)
     kinds = {type(value) for value in some}
@@ -202,7 +209,7 @@ def _literal_meaning(values: tuple[Any, ...], *, case_sensitive: bool) -> Meanin
     if native in ("int64", "string") and case_sensitive and "|" not in "".join(texts):
         return Meaning(native, choices=some, optional=optional)
     type_ = types.choice_type(object, texts, {}, case_sensitive=case_sensitive)
-    return _meaning_of_type(type_)._replace(optional=optional)
+    return _make_type_meaning(type_)._replace(optional=optional)
 
 
 def _text_of(value: Any) -> str:
@@ -216,20 +223,20 @@ def _text_of(value: Any) -> str:
     raise FlagTypeError(message)
 
 
-def _list_meaning(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
+def _resolve_list_hint(hint: Any, arguments: tuple[Any, ...], *, case_sensitive: bool) -> Meaning:
     item = _without_new_type(arguments[0]) if arguments else str
     if get_origin(hint) is tuple and arguments[1:] != (...,):
-        return _meaning_of_type(make_tuple_type(tuple(map(scalar_type, arguments))))
+        return _make_type_meaning(make_tuple_type(tuple(map(scalar_type, arguments))))
     if _is_container(item):
-        return _meaning_of_type(nested_type(_maker_from_json(hint), "[[1, 2], [3]]"))
-    return meaning_of_list(item, case_sensitive=case_sensitive)
+        return _make_type_meaning(nested_type(_maker_from_json(hint), "[[1, 2], [3]]"))
+    return resolve_list_of_items(item, case_sensitive=case_sensitive)
 
 
-def meaning_of_list(item: Any, *, case_sensitive: bool = True) -> Meaning:
+def resolve_list_of_items(item: Any, *, case_sensitive: bool = True) -> Meaning:
     """Return what a list of a type means."""
     if isinstance(item, type) and item in _NATIVE:
         return Meaning("string", _NATIVE[item])
-    inner = meaning_of(item, case_sensitive=case_sensitive)
+    inner = resolve_type_hint(item, case_sensitive=case_sensitive)
     if inner.optional or inner.item:
         raise _unsupported_type_error(item)
     if inner.type and inner.native != "string" and inner.type.python in _SCALARS:
@@ -237,13 +244,13 @@ def meaning_of_list(item: Any, *, case_sensitive: bool = True) -> Meaning:
         return Meaning("string", inner.native, _native_list_type(checked, inner.native))
     if inner.type is None:
         return Meaning("string", inner.native, None, inner.choices)
-    return _meaning_of_type(make_list_type(inner.type))
+    return _make_type_meaning(make_list_type(inner.type))
 
 
 # ---- Types of defaults ----
 
 
-def hint_of(default: object) -> Any:
+def infer_non_plain_hint(default: object) -> Any:
     """Return the type of a default that isn't plain; raise FlagTypeError if there is none."""
     if isinstance(default, enum.Enum):
         return type(default)
@@ -264,7 +271,7 @@ def hint_of(default: object) -> Any:
 
 
 def _common_hint(values: Iterable[object]) -> Any:
-    hints = {_hint_of_value(value) for value in values} or {str}
+    hints = {_infer_value_hint(value) for value in values} or {str}
     if hints == {int, float}:
         return float
     if len(hints) > 1:
@@ -272,15 +279,15 @@ def _common_hint(values: Iterable[object]) -> Any:
     return hints.pop()
 
 
-def _hint_of_value(value: object) -> Any:
-    own = None if isinstance(value, enum.Enum) else plain_class(value)
-    return own or hint_of(value)
+def _infer_value_hint(value: object) -> Any:
+    own = None if isinstance(value, enum.Enum) else find_plain_class(value)
+    return own or infer_non_plain_hint(value)
 
 
 # ---- Definitions ----
 
 
-def find_meaning(
+def resolve_definition_type(
     about: str,
     default: object,
     hint: Any,
@@ -294,10 +301,10 @@ def find_meaning(
         if isinstance(hint, str):
             meaning = Meaning(hint)
         elif items is not None:
-            meaning = meaning_of_list(items, case_sensitive=case_sensitive)
+            meaning = resolve_list_of_items(items, case_sensitive=case_sensitive)
         elif hint is not None or default is not None:
-            wanted = _hint_of_value(default) if hint is None else hint
-            meaning = meaning_of(wanted, case_sensitive=case_sensitive)
+            wanted = _infer_value_hint(default) if hint is None else hint
+            meaning = resolve_type_hint(wanted, case_sensitive=case_sensitive)
         else:
             raise FlagTypeError("expected `type`, as the default is None")
         return meaning if case_sensitive or meaning.type else _ignore_case(meaning, choices)

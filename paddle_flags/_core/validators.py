@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddle_flags._core.flag import Flag, flag_of
 from paddle_flags._core.frames import hides_internal_frames
-from paddle_flags._core.hooks import Hook, add_validator, add_watcher, addresses, handle_array
+from paddle_flags._core.hooks import (
+    Hook,
+    add_validator,
+    add_watcher,
+    list_flag_addresses,
+    make_handle_array,
+)
 from paddle_flags._core.registry import find
 from paddle_flags._core.status import call_checked, quote_value
 from paddle_flags._native import ffi, lib
@@ -87,10 +93,10 @@ def add_group(*flags: FlagOrName, rule: Rule) -> Hook:
 
     def add_group_hook() -> int:
         number = ffi.new("pd_hook *")
-        call_checked(lib.pd_group_add, kind, handle_array(members), len(members), number)
+        call_checked(lib.pd_group_add, kind, make_handle_array(members), len(members), number)
         return int(number[0])
 
-    return Hook(add_group_hook, addresses(members))
+    return Hook(add_group_hook, list_flag_addresses(members))
 
 
 @hides_internal_frames

@@ -63,7 +63,7 @@ class ValueType:
 _PYTHON: dict[str, type] = {"b": bool, "i64": int, "u64": int, "f64": float, "str": str}
 
 
-def _value_type(number: int, name: str) -> ValueType:
+def _make_scalar_type(number: int, name: str) -> ValueType:
     ctype, member = C_TYPES[name]
     decode = to_text if member == "str" else None
     kind = ValueType(number, name, _PYTHON[member], f"{ctype} *", member, decode)
@@ -75,13 +75,13 @@ def _value_type(number: int, name: str) -> ValueType:
 
 
 _SCALARS = [
-    _value_type(number, constant[len("PD_TYPE_") :])
+    _make_scalar_type(number, constant[len("PD_TYPE_") :])
     for number, constant in sorted(ffi.typeof("pd_type").elements.items())
 ]
 BY_NAME: dict[str, ValueType] = {kind.name: kind for kind in _SCALARS}
 
 
-def _list_type(item: ValueType) -> ValueType:
+def _make_list_type(item: ValueType) -> ValueType:
     def decode(pointer: Any) -> tuple[Any, ...]:
         return lists.parse_list(item.python, to_text(pointer))
 
@@ -92,11 +92,11 @@ def _list_type(item: ValueType) -> ValueType:
     return kind
 
 
-LISTS: dict[str, ValueType] = {kind.name: _list_type(kind) for kind in _SCALARS}
+LISTS: dict[str, ValueType] = {kind.name: _make_list_type(kind) for kind in _SCALARS}
 _BY_STATE = {kind.state: kind for kind in (*_SCALARS, *LISTS.values())}
 
 
-def kind_of(info_or_entry: Any) -> ValueType:
+def get_native_kind(info_or_entry: Any) -> ValueType:
     """Return the type in C of the flag that a pd_flag_info or pd_flag_entry is about."""
     return _BY_STATE[info_or_entry.type | info_or_entry.list << 4]
 
@@ -112,7 +112,7 @@ former_contexts: set[int] = set()
 contexts_of_flags: dict[int, set[int]] = {}
 
 
-def type_of(info_or_entry: Any) -> Type[Any] | None:
+def find_python_type(info_or_entry: Any) -> Type[Any] | None:
     """Return the Type of the definition that a pd_flag_info or pd_flag_entry is about, or None.
 
     Raises FormerDefinitionError if the flag has another definition by now.
@@ -126,21 +126,21 @@ def type_of(info_or_entry: Any) -> Type[Any] | None:
     return type_  # None, too, if another interpreter has it
 
 
-def typed_kind_of(info_or_entry: Any) -> ValueType:
+def get_typed_kind(info_or_entry: Any) -> ValueType:
     """Return the type of the flag that a pd_flag_info or pd_flag_entry is about."""
-    kind, type_ = kind_of(info_or_entry), type_of(info_or_entry)
-    return kind_with_type(kind, type_) if type_ else kind
+    kind, type_ = get_native_kind(info_or_entry), find_python_type(info_or_entry)
+    return make_typed_kind(kind, type_) if type_ else kind
 
 
-def plain_value(entry: Any) -> Any:
+def read_native_value(entry: Any) -> Any:
     """Return the value of a pd_flag_entry as C holds it; None if it stands for no value."""
     if entry.unset:
         return None
-    kind = kind_of(entry)
-    return from_c(BY_NAME[kind.name] if type_of(entry) else kind, entry.value)
+    kind = get_native_kind(entry)
+    return decode_native_value(BY_NAME[kind.name] if find_python_type(entry) else kind, entry.value)
 
 
-def kind_with_type(base: ValueType, type_: Type[Any]) -> ValueType:
+def make_typed_kind(base: ValueType, type_: Type[Any]) -> ValueType:
     """Return the type of flags whose values `type_` makes of those in C."""
     plain = BY_NAME[base.name]
 
@@ -184,7 +184,7 @@ def decode_list(state: int, text: str) -> tuple[Any, ...]:
     return lists.parse_list(item.python, text)
 
 
-def from_c(kind: ValueType, value: Any) -> Any:
+def decode_native_value(kind: ValueType, value: Any) -> Any:
     """Return the Python value of a pd_value."""
     member = getattr(value, kind.member)
     return kind.decode(member) if kind.decode else member
@@ -199,7 +199,7 @@ _EXACT: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 )
 
 
-def plain_class(value: object) -> type | None:
+def find_plain_class(value: object) -> type | None:
     """Return bool, int, float or str, of which `value` is an instance, or None."""
     for kind, _ in _EXACT:
         if isinstance(value, kind):
@@ -245,7 +245,7 @@ def coerce_to_kind(name: str, kind: ValueType, value: object, *, sensitive: bool
         return _to_native_by_type(name, kind.via, value, sensitive=sensitive)
     if kind.item is None:
         expected = f"{kind.python.__name__} for a flag of type {kind.name}"
-        return _to_scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
+        return _coerce_scalar(f"{name}=", kind, value, expected, sensitive=sensitive)
     items = lists.items_of(value)
     expected = kind.item.python.__name__
     if items is None:
@@ -254,12 +254,12 @@ def coerce_to_kind(name: str, kind: ValueType, value: object, *, sensitive: bool
             expected += f", as in [{quote_value(value)}]"
         raise _type_error(f"{name}=", expected, value, sensitive=sensitive)
     return tuple(
-        _to_scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
+        _coerce_scalar(f"{name}: item {number}: ", kind.item, item, expected, sensitive=sensitive)
         for number, item in enumerate(items, 1)
     )
 
 
-def choice_text(name: str, kind: ValueType, choice: object, *, sensitive: bool) -> str:
+def encode_choice(name: str, kind: ValueType, choice: object, *, sensitive: bool) -> str:
     """Return the text in C of a choice, which is a value or text."""
     if kind.via is None:
         return str(to_plain(choice))
@@ -296,7 +296,9 @@ def _to_native_by_type(
     raise refused from cause
 
 
-def _to_scalar(what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool) -> Any:
+def _coerce_scalar(
+    what: str, kind: ValueType, value: object, expected: str, *, sensitive: bool
+) -> Any:
     if type(value) is kind.python:
         return value
     item: Callable[[], object] | None = getattr(value, "item", None)

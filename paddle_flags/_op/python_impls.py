@@ -12,13 +12,13 @@ from paddle_flags._core.status import (
     call_checked,
     check_status,
     get_info,
-    iterate,
+    iterate_c_handles,
     new_error,
     new_struct,
     queue_warning,
     quote_value,
     raise_deferred,
-    store_failure,
+    store_callback_error,
     to_argument,
     to_text,
 )
@@ -66,7 +66,7 @@ _kept: list[Any] = []  # for good: another thread may be asking what has left
 
 def iterate_signatures(start: Any = None) -> Iterator[tuple[Any, Any]]:
     """Yield each signature of all operations, from `start` on, as pd_op * and its pd_op_info *."""
-    for handle in iterate(lib.pd_op_next, start):
+    for handle in iterate_c_handles(lib.pd_op_next, start):
         yield handle, get_info("pd_op_info", lib.pd_op_get_info, handle)
 
 
@@ -128,7 +128,7 @@ def _make_usable_callback(usable: Callable[[], object]) -> Any:
         except BaseException as error:  # the reason is shown
             why = f"usable() raised {type(error).__name__}: {error}"
             if not isinstance(error, Exception):
-                store_failure(error)  # the function that has called C raises it
+                store_callback_error(error)  # the function that has called C raises it
         if why is None or why is True:
             return ffi.NULL
         text = why if isinstance(why, str) else f"usable() returned {quote_value(why)}"

@@ -7,12 +7,18 @@ import os
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar, Union
 
-from paddle_flags._core.flag_definition import read_bound, split_names
+from paddle_flags._core.flag_definition import read_bound, split_bar_separated
 from paddle_flags._core.header import MARKS
 from paddle_flags._core.lists import number_text
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import to_text
-from paddle_flags._core.values import REDACTED, format_argument, from_c, kind_of, to_native
+from paddle_flags._core.values import (
+    REDACTED,
+    decode_native_value,
+    format_argument,
+    get_native_kind,
+    to_native,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,21 +32,21 @@ class FlagSnapshot:
     """The properties of a flag that reports use, at one moment: C is asked once for all."""
 
     def __init__(self, flag: Flag[Any]) -> None:
-        info = flag._info()
-        kind = kind_of(info)
+        info = flag._read_info()
+        kind = get_native_kind(info)
         self.flag = flag
         self.name = flag.name
         self.type = kind.name
         self.items = kind.item.name if kind.item else None
-        self.default = None if info.optional else from_c(kind, info.default_value)
+        self.default = None if info.optional else decode_native_value(kind, info.default_value)
         self.min = read_bound(kind, info.min, kind.smallest)
         self.max = read_bound(kind, info.max, kind.largest)
         self.metavar = to_text(info.metavar) or None
         self.unit = to_text(info.unit) or None
-        self.choices = split_names(info.choices) or None
+        self.choices = split_bar_separated(info.choices) or None
         self.help = to_text(info.help)
         self.category = to_text(info.category)
-        self.aliases = split_names(info.aliases)
+        self.aliases = split_bar_separated(info.aliases)
         self.deprecated = to_text(info.deprecated) or None
         self.retired = to_text(info.retired) or None
         self.module = to_text(info.module)

@@ -240,7 +240,7 @@ class LocalFlags:
         for name in names:
             with suppress(errors.UndefinedFlagError):
                 flag = FLAGS[name]
-                info = flag._info()
+                info = flag._read_info()
                 closed = bool(info.frozen or (runs and not info.runtime))
                 definition = (info.generation, info.validators)
                 found[name] = Traits(flag.source, bool(info.sensitive), closed, definition)
@@ -312,7 +312,7 @@ class LocalFlags:
 
 
 def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
-    info = flag._info()
+    info = flag._read_info()
     others = [*flag.aliases, *flag.old_names]
     facts.add_names(flag.name, others, sensitive=bool(info.sensitive), unsafe=bool(info.unsafe))
     if info.per_process or (info.sensitive and key is None):

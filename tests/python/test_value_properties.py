@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from paddle_flags._core import lists
-from paddle_flags._core.values import LISTS, from_c
+from paddle_flags._core.values import LISTS, decode_native_value
 from paddle_flags._native import ffi, lib
 
 pytestmark = pytest.mark.extended  # needs much time
@@ -407,7 +407,7 @@ def test_python_and_c_agree_on_the_items_of_every_list(item: str, data: st.DataO
         return
     assert parts is not None
     kept = ffi.new("char[]", text.encode())
-    seen = from_c(LISTS[item], ffi.new("pd_value *", {"str": kept}))
+    seen = decode_native_value(LISTS[item], ffi.new("pd_value *", {"str": kept}))
     assert len(seen) == len(parts)
     for value, part in zip(seen, items or []):
         assert set_text(item, part)[0] == lib.PD_OK
