@@ -192,11 +192,11 @@ def _value_details(flag: Flag[Any], entry: Any, value: Any) -> FlagResolutionDet
     revision = lib.pd_journal_get_revision()
     if revision:
         metadata["revision"] = revision
-    variant = None if entry.unset else _variant(flag, entry)
+    variant = None if entry.unset else _format_variant(flag, entry)
     return FlagResolutionDetails(value, None, None, reason, variant, metadata)
 
 
-def _variant(flag: Flag[Any], entry: Any) -> str | None:
+def _format_variant(flag: Flag[Any], entry: Any) -> str | None:
     """Return the text of a value, unless it may be long: telemetry counts by variants."""
     value = read_native_value(entry)
     if get_native_kind(entry).item is not None:

@@ -48,7 +48,7 @@ def set_flags(flags: Mapping[str, Value]) -> None:
     if not isinstance(flags, dict):
         message = f"flags: expected a dict of names and values, not {type(flags).__name__}"
         raise FlagTypeError(message)
-    assign(_assignments_of(flags), caller_place(1))
+    assign(_resolve_flag_assignments(flags), caller_place(1))
 
 
 @hides_internal_frames
@@ -82,10 +82,10 @@ class flag_guard(override):
         self._where = caller_place(1)
 
     def _resolve_assignments(self) -> list[Assignment]:
-        return _assignments_of(self._guarded)
+        return _resolve_flag_assignments(self._guarded)
 
 
-def _assignments_of(flags: Mapping[str, object]) -> list[Assignment]:
+def _resolve_flag_assignments(flags: Mapping[str, object]) -> list[Assignment]:
     wanted: list[Assignment] = []
     for name, value in flags.items():
         try:

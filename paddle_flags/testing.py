@@ -64,7 +64,7 @@ class State:
         self._snapshot = ffi.gc(made[0], lib.pd_snapshot_free)
         self._hooks = active_hooks()
         self._modules = set(sys.modules)
-        self._input = argv.environment_prefix(), config.last_files()
+        self._input = argv.get_last_env_prefix(), config.get_last_config_files()
         self._reloaded: set[str] = set()
         self._former: dict[Flag[Any], saved_definitions.SavedDefinition] = {}
         saved_definitions.savers.add(self)

@@ -54,18 +54,18 @@ class Bridged(NamedTuple):
     abseil: dict[str, set[str]]
     """The names of flags by the files that they are from: abseil's have no such variable."""
 
-    def name_of(self, placed: LoadedVariable) -> str:
+    def find_flag_name(self, placed: LoadedVariable) -> str:
         """Return the name here of the flag that a variable belongs to, or ""."""
         if placed.variable.origin != "abseil":
             return self.cells.get(placed.address, "")
         own = {flag.name for flag in placed.binary.flags}
         for name in self.abseil.get(os.path.realpath(placed.binary.path), ()):
-            if is_named(name, placed.variable.name) and name not in own:
+            if has_unqualified_name(name, placed.variable.name) and name not in own:
                 return name
         return ""
 
 
-def bridged_flags() -> Bridged:
+def collect_bridged_flags() -> Bridged:
     """Return what tells whether a variable of another library is that of a flag here."""
     cells: dict[int, str] = {}
     files: dict[str, set[str]] = {}
@@ -78,7 +78,7 @@ def bridged_flags() -> Bridged:
     return Bridged(cells, files)
 
 
-def is_named(name: str, theirs: str) -> bool:
+def has_unqualified_name(name: str, theirs: str) -> bool:
     """Return whether a name is that of another library's flag, perhaps in a namespace."""
     return name == theirs or name.endswith(f".{theirs}")
 
@@ -99,10 +99,12 @@ def _report_library(origin: str, placed: Sequence[LoadedVariable], bridged: Brid
     left: set[str] = set()
     hidden: dict[str, list[str]] = {}
     for each in placed:
-        name, theirs = bridged.name_of(each), each.variable.name
+        name, theirs = bridged.find_flag_name(each), each.variable.name
         if name:
             joined.add(name)
-        elif is_built_in(each.variable) or any(is_named(out, theirs) for out in known.left_out):
+        elif is_built_in(each.variable) or any(
+            has_unqualified_name(out, theirs) for out in known.left_out
+        ):
             continue
         elif not bridge_instruction(each.binary, origin).startswith("pf."):
             hidden.setdefault(each.binary.path, []).append(theirs)

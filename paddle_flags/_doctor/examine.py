@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from paddle_flags._doctor import process
-from paddle_flags._doctor.bridges import bridged_flags, report_bridges
+from paddle_flags._doctor.bridges import collect_bridged_flags, report_bridges
 from paddle_flags._doctor.environment import unknown_variables
 from paddle_flags._doctor.libraries import (
     describe_duplicate_libraries,
@@ -15,7 +15,11 @@ from paddle_flags._doctor.libraries import (
 )
 from paddle_flags._doctor.read import read_binary
 from paddle_flags._doctor.registries import describe_duplicate_flags, find_duplicated_flags
-from paddle_flags._doctor.schemas import all_schemas, is_schema_name, schema_problems
+from paddle_flags._doctor.schemas import (
+    collect_schemas,
+    describe_schema_conflicts,
+    is_schema_flag_name,
+)
 from paddle_flags.errors import FlagError
 from paddle_flags.extend import ErrorList, ffi, flag_names, lib
 
@@ -69,7 +73,7 @@ def examine(
     in_files, unread = _read_files(files)
     not_loaded, _ = _read_files(plugins)
     loaded = read_loaded_binaries()
-    bridged = bridged_flags()
+    bridged = collect_bridged_flags()
     in_process = [each.binary for each in loaded]
     copies = list(process.copies())
     modules = list(process.modules())
@@ -77,9 +81,9 @@ def examine(
         "modules": [_add_join_kind(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [
-            each for each in process.iter_multi_cell_flags() if not is_schema_name(each["name"])
+            each for each in process.iter_multi_cell_flags() if not is_schema_flag_name(each["name"])
         ],
-        "schemas": all_schemas([*_find_refused_files(modules, in_process), *not_loaded, *in_files]),
+        "schemas": collect_schemas([*_find_refused_files(modules, in_process), *not_loaded, *in_files]),
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": list_other_flag_libraries([*in_process, *in_files]),
@@ -120,7 +124,7 @@ def _problems(report: Report) -> list[str]:
             if not cell["in_step"]
         ]
     found += process.host_problems(report["copies"])
-    found += schema_problems(report["schemas"])
+    found += describe_schema_conflicts(report["schemas"])
     errors = ErrorList()
     if lib.pd_pending_check(errors.pointer, ffi.NULL) != lib.PD_OK:
         found += [str(error) for error in errors.exceptions()]

@@ -69,7 +69,7 @@ def _duplicates_in_process(
     It is when a bridge has registered it, perhaps in a namespace, or our own header defined it.
     """
     for each in iter_loaded_variables(loaded):
-        if each.variable.name in own and not bridged.name_of(each):
+        if each.variable.name in own and not bridged.find_flag_name(each):
             yield each.variable.name, each.variable.origin, each.binary.path
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SCHEMA = re.compile(r"(?:.*\.)?(.+)_schema_([0-9a-f]{16})")
 
 
-def is_schema_name(name: str) -> bool:
+def is_schema_flag_name(name: str) -> bool:
     """Return whether a flag is named as those that hold a hash are."""
     return _SCHEMA.fullmatch(name) is not None
 
@@ -47,7 +47,7 @@ def _schemas_in(binary: Binary) -> Iterator[Report]:
             yield {"set": match[1], "hash": flag.text, "modules": [binary.path]}
 
 
-def all_schemas(binaries: Sequence[Binary]) -> list[Report]:
+def collect_schemas(binaries: Sequence[Binary]) -> list[Report]:
     """Return those of the process, and of files that aren't in it or were refused."""
     found = list(_schemas_in_process())
     for binary in binaries:
@@ -60,7 +60,7 @@ def all_schemas(binaries: Sequence[Binary]) -> list[Report]:
     return found
 
 
-def schema_problems(schemas: Sequence[Report]) -> Iterator[str]:
+def describe_schema_conflicts(schemas: Sequence[Report]) -> Iterator[str]:
     """Report the sets of flags that modules were built from in several versions."""
     first: dict[str, Report] = {}
     for schema in schemas:

@@ -41,7 +41,7 @@ def _how_it_joins(file: Report) -> str:
     return "no, because it defines no flags with pd_flags.h"
 
 
-def to_lines(report: Report) -> list[str]:
+def format_report_lines(report: Report) -> list[str]:
     """Return the report as text for people."""
     lines: list[str] = []
     for title, head, rows in (

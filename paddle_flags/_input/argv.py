@@ -35,7 +35,7 @@ def read_argv(tokens: list[str], options: ParseOptions) -> list[str] | HelpWante
         config = named_files.read_files_into_config(files, options)
     call = Call(options)
     err = new_error()
-    rest = call.run(tokens, config, err)
+    rest = call.parse_argv_tokens(tokens, config, err)
     if rest is None:
         raise_token_error(tokens)
     if rest == lib.PD_HELP:
@@ -72,6 +72,6 @@ def remember_prefix(prefix: str) -> None:
     _prefix = prefix
 
 
-def environment_prefix() -> str:
+def get_last_env_prefix() -> str:
     """Return the prefix of environment variables that was used last."""
     return _prefix

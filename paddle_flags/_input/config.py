@@ -75,7 +75,7 @@ class ConfigFiles:
         self._flag_in_file = resolve_flag_in_file or str  # a subclass of str is text too
         self._files = [*_parse_files(config), *map(_split_file_argument, named)]
 
-    def read(self) -> Any:
+    def load_config(self) -> Any:
         """Read the files; return a `pd_config *` with their values and errors."""
         config = new_config()
         self._set_environment_options(config)
@@ -106,10 +106,10 @@ class ConfigFiles:
         place = ffi.new("char[]", to_bytes(reading.path))
         origin = ffi.new("pd_origin *", {"source": lib.PD_SOURCE_FILE, "place": place})
 
-        def refuse(at: Place, why: str) -> None:
+        def add_value_error(at: Place, why: str) -> None:
             add_error(config, f"{reading.path}:{at.line}:{at.column}: {why}", lib.PD_ERR_VALUE)
 
-        for value in join_dict_tables(self._values_by_flag_name(reading, config), refuse):
+        for value in join_dict_tables(self._values_by_flag_name(reading, config), add_value_error):
             _add_value(config, value, origin)
         for problem in reading.problems:
             add_error(config, problem)
@@ -150,7 +150,7 @@ class ConfigFiles:
 _last: ConfigFiles | None = None
 
 
-def last_files() -> ConfigFiles | None:
+def get_last_config_files() -> ConfigFiles | None:
     """Return the files of the last command line that had any."""
     return _last
 
@@ -178,7 +178,7 @@ def add_error(config: Any, problem: str, status: int = lib.PD_ERR_FILE) -> None:
 
 def _add_value(config: Any, value: FileValue, origin: Any) -> None:
     name = to_bytes(value.name)
-    origin.line, origin.column = _place_of(value)
+    origin.line, origin.column = _choose_error_position(value)
     literal = _LITERALS[value.kind]
     if (value.rewritten or value.kind == "bool") and not is_defined(value.name):
         place = to_text(origin.place)
@@ -190,7 +190,7 @@ def _add_value(config: Any, value: FileValue, origin: Any) -> None:
     call_checked(lib.pd_config_add, config, name, to_bytes(value.text), literal, origin)
 
 
-def _place_of(value: FileValue) -> Place:
+def _choose_error_position(value: FileValue) -> Place:
     """Return the place of the value, or of its key if there is no such flag."""
     return value.at if is_defined(value.name) else value.key or value.at
 

@@ -53,7 +53,7 @@ def _dict_flag_of(name: str) -> tuple[str, Flag[Any]] | None:
     return None
 
 
-def _find_refusal(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
+def _explain_unfit_value(flag: Flag[Any], key: str | None, value: FileValue) -> str | None:
     """Return why a value cannot be that of the flag, or of a key of its dict; None if it can."""
     type_: Any = flag._type
     kind = "a list" if value.is_list else _KINDS[value.kind]
@@ -105,7 +105,7 @@ def join_dict_tables(
             continue
         owner, flag = owned
         key = None if value.name == owner else value.name[len(owner) + 1 :]
-        why = None if flag.retired else _find_refusal(flag, key, value)
+        why = None if flag.retired else _explain_unfit_value(flag, key, value)
         if why:
             refuse(value.at, why)
         elif key is None and value.kind != "table":

@@ -27,7 +27,7 @@ def ineffective_flag_warnings(tokens: list[str]) -> Iterator[FlagWarning]:
     if not made.keys() >= set(names):  # it may be an alias
         names = list(made)
     for warnings in for_each(
-        map(made.__getitem__, names), lambda flag: _warnings_about(flag, tokens)
+        map(made.__getitem__, names), lambda flag: _make_ineffective_warnings(flag, tokens)
     ):
         yield from warnings
 
@@ -42,7 +42,7 @@ def _flags_by_name() -> dict[str, Flag[Any]]:
     return _by_name
 
 
-def _warnings_about(flag: Flag[Any], tokens: list[str]) -> list[FlagWarning]:
+def _make_ineffective_warnings(flag: Flag[Any], tokens: list[str]) -> list[FlagWarning]:
     if flag.source != "run time":
         return []
     found: list[FlagWarning] = []

@@ -19,7 +19,12 @@ _NO_NUMBERS = ("NaN", "Infinity", "-Infinity")  # which Python's reader lets pas
 def read(text: str, reading: Reading) -> None:
     """Read the text of a file."""
     try:
-        json.loads(text, parse_int=_skip, parse_float=_skip, object_pairs_hook=_skip)
+        json.loads(
+            text,
+            parse_int=_discard_parsed_value,
+            parse_float=_discard_parsed_value,
+            object_pairs_hook=_discard_parsed_value,
+        )
     except json.JSONDecodeError as error:
         reading.stop(Place(error.lineno, error.colno), f"not JSON: {error.msg}")
     place = Places(text)
@@ -28,7 +33,7 @@ def read(text: str, reading: Reading) -> None:
         _store_value(match, tree, place(match.start()), reading)
 
 
-def _skip(_: object) -> None:
+def _discard_parsed_value(_: object) -> None:
     """Stand for a value, whose text comes later."""
 
 

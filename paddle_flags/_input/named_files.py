@@ -75,7 +75,7 @@ def preview_flag_texts(
 
 def read_files_into_config(files: ConfigFiles | None, options: ParseOptions) -> Any:
     """Return a `pd_config *` with what the files have, and with the errors of the program."""
-    config = files.read() if files else new_config()
+    config = files.load_config() if files else new_config()
     if options.config_flag is not None:
         flag = find_or_define_config_flag(options)
         found = preview_line([""], ParseOptions(), flag=flag, config=config)

@@ -46,7 +46,7 @@ def load_plugins(tokens: list[str], options: ParseOptions) -> None:
         return
     flag = find_or_define_plugin_flag(options)
     files = find_config_files(tokens, options)
-    config = files.read() if files else ffi.NULL
+    config = files.load_config() if files else ffi.NULL
     for name in preview_flag_texts(flag, tokens, options, config):
         try:
             _load_plugin(name, f"--{flag.name}={{namespace}}={{path}}")

@@ -161,7 +161,7 @@ class Call:
             "pd_parse_options *",
             {
                 "size": ffi.sizeof("pd_parse_options"),
-                "arrange": _arrangement_of(options.order),
+                "arrange": _parse_order_option(options.order),
                 "stop_at_argument": options.stop_at_argument,
                 "keep_startup": options.keep_startup,
                 "allow_pending": options.allow_pending,
@@ -181,13 +181,13 @@ class Call:
             },
         )
 
-    def run(self, tokens: list[str], config: Any, err: Any) -> list[str] | int | None:
+    def parse_argv_tokens(self, tokens: list[str], config: Any, err: Any) -> list[str] | int | None:
         """Return the remaining tokens, or the status; None if a token cannot be passed to C."""
         self._options.config = config
         return parse_argv(tokens, address_of(self._options), address_of(err))
 
 
-def _arrangement_of(order: str) -> int:
+def _parse_order_option(order: str) -> int:
     if not isinstance(order, str) or order not in _ORDERS:
         message = f"order is {quote_value(order)}: expected 'remove', 'leave' or 'reorder'"
         raise errors.FlagArgumentError(message)

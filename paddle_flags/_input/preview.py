@@ -37,7 +37,7 @@ def preview_line(
     if flag is not None:
         asked.flag = flag.handle
     err = new_error()
-    status = Call(options, asked).run(tokens, config, err)
+    status = Call(options, asked).parse_argv_tokens(tokens, config, err)
     if status is None:
         raise_token_error(tokens)
     if isinstance(status, int):

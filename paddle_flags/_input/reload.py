@@ -11,7 +11,7 @@ from paddle_flags._core.history import list_command_line_flagfiles
 from paddle_flags._core.registry import all_flags
 from paddle_flags._core.status import ErrorList, new_error, queue_warning, raise_deferred
 from paddle_flags._core.values import REDACTED
-from paddle_flags._input.config import last_files
+from paddle_flags._input.config import get_last_config_files
 from paddle_flags._native import lib
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def reload() -> list[FlagChange]:
                 " line and stay; files of config or config_flag are read again"
             )
             queue_warning(errors.FlagWarning(message))
-        files = last_files()
+        files = get_last_config_files()
         if files is None:
             raise_deferred([])
             return []
-        config = files.read()
+        config = files.load_config()
         before = _snapshot(all_flags())
         found = ErrorList()
         err = new_error()

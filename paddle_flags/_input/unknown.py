@@ -20,10 +20,10 @@ def variable_suffix_of(name: str) -> str:
 
 def flag_names() -> set[str]:
     """Return the names that the environment may use for the flags of this process."""
-    return {name for flag in all_flags() for name in _variable_names(flag)}
+    return {name for flag in all_flags() for name in _iter_names_without_aliases(flag)}
 
 
-def _variable_names(flag: Flag[Any]) -> Iterator[str]:
+def _iter_names_without_aliases(flag: Flag[Any]) -> Iterator[str]:
     """Yield the names of a flag that the environment may use: no aliases."""
     yield flag.name
     try:

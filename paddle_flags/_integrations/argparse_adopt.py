@@ -447,7 +447,7 @@ def define_option_flags(
     left_out: dict[str, str] = {}
     made: dict[str, OptionFlag] = {}
     for dest, actions in _group_options_by_dest(parser).items():
-        if dest in bridge.option_flags or bridge.is_own(actions[0]):
+        if dest in bridge.option_flags or bridge.is_flag_action(actions[0]):
             continue
         adopted = None
         try:

@@ -72,7 +72,7 @@ class _OpenLine(Line):
         self.bridges: list[Bridge] = []
         self.option_flags: list[tuple[OptionFlag, Overlay]] = []
 
-    def begin_parser(self, bridge: Bridge, args: list[str]) -> None:
+    def advance_to_parser(self, bridge: Bridge, args: list[str]) -> None:
         """Go on with a parser, which reads the last of the tokens."""
         if bridge not in self.bridges:
             self.bridges.append(bridge)
@@ -125,11 +125,11 @@ class Bridge:
         self._groups: dict[str, Any] = {}
         self._wanted: list[list[str] | None] = []
         known, intermixed = parser.parse_known_args, parser.parse_known_intermixed_args
-        self._replace_method("parse_known_args", self.make_reader(known))
-        self._replace_method("parse_known_intermixed_args", self.make_reader(intermixed))
+        self._replace_method("parse_known_args", self.wrap_parse_method(known))
+        self._replace_method("parse_known_intermixed_args", self.wrap_parse_method(intermixed))
         for name in ("parse_args", "parse_intermixed_args"):
             if getattr(type(parser), name) is getattr(argparse.ArgumentParser, name):
-                self._replace_method(name, self._make_whole_line_reader(getattr(parser, name)))
+                self._replace_method(name, self._wrap_whole_line_parse(getattr(parser, name)))
             else:
                 parser.__class__ = _class_with_bridge(type(parser), self)
         for name in ("format_help", "format_usage"):
@@ -226,13 +226,13 @@ class Bridge:
         return True
 
     @staticmethod
-    def is_own(action: argparse.Action) -> bool:
+    def is_flag_action(action: argparse.Action) -> bool:
         """Return whether `add` made an option."""
         return isinstance(action, _FlagAction)
 
     # ---- reading ----
 
-    def make_reader(self, parse: Parse) -> Parse:
+    def wrap_parse_method(self, parse: Parse) -> Parse:
         """Return what stands in front of a method that reads a command line."""
 
         def read(args: Any = None, namespace: Any = None, **others: Any) -> Parsed:
@@ -242,7 +242,7 @@ class Bridge:
 
         return read
 
-    def _make_whole_line_reader(self, parse: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrap_whole_line_parse(self, parse: Callable[..., Any]) -> Callable[..., Any]:
         def read(*args: Any, **named: Any) -> Any:
             with _lock:
                 self._whole = True
@@ -290,7 +290,7 @@ class Bridge:
         assert _open_line is not None
         if self in _open_line.bridges:  # parse_known_intermixed_args calls parse_known_args
             return parse(args, namespace)
-        _open_line.begin_parser(self, args)
+        _open_line.advance_to_parser(self, args)
         self._update_options()
         namespace = argparse.Namespace() if namespace is None else namespace
         adopted = [each for each in self.option_flags.values() if each.is_current]
@@ -354,7 +354,7 @@ def _class_with_bridge(kind: Any, bridge: Bridge) -> Any:
     class Below(argparse.ArgumentParser):
         def parse_known_args(self, *args: Any, **named: Any) -> Any:
             parse: Any = super().parse_known_args
-            parse = bridge.make_reader(parse) if self is bridge.parser else parse
+            parse = bridge.wrap_parse_method(parse) if self is bridge.parser else parse
             return parse(*args, **named)
 
     return type(kind.__name__, (kind, Below), {"__module__": kind.__module__})

@@ -104,12 +104,12 @@ def add_options(
 
     @hides_internal_frames
     def add(target: Any) -> Any:
-        return _add_options(target, only, inputs, allow_pending=allow_pending)
+        return _add_options_to_target(target, only, inputs, allow_pending=allow_pending)
 
     return add if target is _DECORATE else add(target)
 
 
-def _add_options(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool) -> Any:
+def _add_options_to_target(target: Any, only: Only, inputs: Inputs, *, allow_pending: bool) -> Any:
     if isinstance(target, argparse.ArgumentParser):
         from paddle_flags._integrations.argparse_parser import add_options_to_parser
 

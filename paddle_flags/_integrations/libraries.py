@@ -113,11 +113,11 @@ def bridge_libraries(*libraries: str, namespace: str = "") -> dict[str, str]:
         followed = _bridged.setdefault(name, BridgedLibrary(name))
         if namespace:
             followed.namespace = f"{os.fsdecode(prefix)}."
-    if _find_new_flags not in flag_finders:
-        flag_finders.append(_find_new_flags)
+    if _join_if_libraries_loaded not in flag_finders:
+        flag_finders.append(_join_if_libraries_loaded)
         sys.meta_path.insert(0, _finder)
     rejected = _join_and_collect_errors(names or LIBRARIES)
-    _reject_missing(names)
+    _check_libraries_found(names)
     if rejected:
         refusal = FlagValueError("\n".join(rejected))
         refusal._errors = tuple(map(FlagValueError, rejected))
@@ -135,7 +135,7 @@ def sync() -> None:
     the libraries have got since are taken, too. Any thread may call it.
     """
     if _bridged:
-        _join_new_flags()
+        _join_and_queue_warnings()
     for_each(FLAGS.values(), lambda flag: flag.source)  # any call takes over what was assigned
     raise_deferred()
 
@@ -149,12 +149,12 @@ def _join_and_collect_errors(names: Iterable[str]) -> list[str]:
     return [error for name in list(names) for error in _bridged[name].join_flags()]
 
 
-def _find_new_flags() -> bool:
+def _join_if_libraries_loaded() -> bool:
     """Take the flags of libraries that were loaded since; cheap if there are none."""
     if _count_library_loads() == _loads:
         return False
     before = _count_flags()
-    _join_new_flags()
+    _join_and_queue_warnings()
     return _count_flags() > before
 
 
@@ -171,7 +171,7 @@ def _count_flags() -> int:
     return sum(len(each.flags.names) for each in _bridged.values())
 
 
-def _join_new_flags() -> None:
+def _join_and_queue_warnings() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
     before = [name for each in _bridged.values() for name in each.flags.left_out]
     for error in _join_and_collect_errors(_bridged):
@@ -229,7 +229,7 @@ class _Loader:
         """Execute the module, which has its own loader again."""
         module.__spec__.loader = module.__loader__ = self._loader
         self._loader.exec_module(module)
-        _join_new_flags()
+        _join_and_queue_warnings()
 
 
 _finder = _Finder()
@@ -267,7 +267,7 @@ def _check_namespace(namespace: str, libraries: list[str]) -> None:
         raise FlagArgumentError(message)
 
 
-def _reject_missing(names: list[str]) -> None:
+def _check_libraries_found(names: list[str]) -> None:
     missing = [name for name in names if not _bridged[name].found]
     reasons = {name: _bridged[name].flags.left_out.get(name) for name in missing}
     for name in missing:

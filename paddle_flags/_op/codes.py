@@ -92,7 +92,7 @@ def split_signature(text: str) -> tuple[str, list[str]]:
     return result.strip(), [part.strip() for part in parts]
 
 
-def _code_of(text: str) -> int:
+def _parse_type_code(text: str) -> int:
     """Return the code of a type in C, or 0."""
     words = re.sub(r"\b(struct|class)\b", "", text)
     stars, constant = words.count("*"), bool(re.search(r"\bconst\b", words))
@@ -117,7 +117,7 @@ def parse_signature(text: str) -> Signature:
     parameters = ["void"] if parameters == [""] else parameters
     codes = []
     for each in (result, *parameters):
-        code = _code_of(each)
+        code = _parse_type_code(each)
         is_void = code == VOID and each is not result and parameters != ["void"]
         if not code or is_void:
             raise FlagTypeError(
@@ -172,7 +172,7 @@ def _classes_of_hint(hint: Any) -> tuple[type, ...]:
     return (origin,) if isinstance(origin, type) else ()
 
 
-def _name_of(hint: Any) -> str:
+def _format_type_hint(hint: Any) -> str:
     if hint is Any:
         return "object"
     if isinstance(hint, type) and get_origin(hint) is None:
@@ -195,8 +195,8 @@ def signature_of_function(function: Callable[..., Any]) -> Signature:
     for hint in (result, *(hints.get(each.name, Any) for each in parameters)):
         known = None if hint is type(None) else hint
         plain = isinstance(known, (type, type(None))) and _OF_CLASSES.get(known)
-        texts.append(plain or _name_of(hint))
-        codes.append(_code_of(plain) if plain else OBJECT)
+        texts.append(plain or _format_type_hint(hint))
+        codes.append(_parse_type_code(plain) if plain else OBJECT)
         classes.append(() if plain else _classes_of_hint(hint))
     if not parameters:
         texts, codes, classes = [texts[0], "void"], [codes[0], VOID], [(), ()]

@@ -98,8 +98,8 @@ class _Signature:
         self._types = [code for code, _ in parameters]
         self._decided = [converters.is_decided_by_class(each) for each in self._classes]
         if self._is_of_c:
-            self._register_import(info)
-            names = [_name_in_c(each) for each in (self.codes[0], *self._types)]
+            self._register_native_import(info)
+            names = [_format_c_type(each) for each in (self.codes[0], *self._types)]
             function = f"{names[0]}(*)({', '.join(names[1:]) or 'void'})"
             self._function_type = ffi.typeof(function)
 
@@ -111,11 +111,11 @@ class _Signature:
             return converters.make_object_converter(self._classes[index])
         return converters.make_argument_converter(code)
 
-    def is_current(self) -> bool:
+    def has_current_classes(self) -> bool:
         """Return whether the parameters have the same classes as when this was made."""
         return self._said == get_parameter_classes(self._operation, self.text)
 
-    def _register_import(self, info: Any) -> None:
+    def _register_native_import(self, info: Any) -> None:
         of = ffi.new("pd_op_signature *", {"name": info.name, "text": info.signature})
         of.types = self.codes + bytes(ffi.sizeof(of.types) - len(self.codes))
         kept = ffi.new("char[]", b"python")
@@ -127,7 +127,7 @@ class _Signature:
         call_checked(call_holding_environment, lib.pd_impl_register, definition, out)
         self.number = out[0]
 
-    def unregister_import(self) -> None:
+    def unregister_native_import(self) -> None:
         """Nothing implements it any more."""
         if self.number:
             lib.pd_impl_unregister(self.number, ffi.NULL)
@@ -200,7 +200,7 @@ _KINDS: dict[int, tuple[type, ...]] = {
 }
 
 
-def _name_in_c(code: int) -> str:
+def _format_c_type(code: int) -> str:
     if code < codes.POINTER:
         return codes.C_NAMES[code]
     constant = "const " if code > codes.CONST_POINTER else ""
@@ -352,22 +352,22 @@ class Op:
         found = {}
         for handle, info in iter_implemented_signatures(self._encoded):
             key = address_of(handle), bool(info.scoped)
-            if key in self._known and not self._known[key].is_current():
-                self._known.pop(key).unregister_import()
+            if key in self._known and not self._known[key].has_current_classes():
+                self._known.pop(key).unregister_native_import()
             if key not in self._known:
                 made = _Signature(handle, info)  # may ask what is usable, and so come back here
                 if self._known.setdefault(key, made) is not made:
-                    made.unregister_import()
+                    made.unregister_native_import()
             found[key] = self._known[key]
         for key in set(self._known) - set(found):
-            self._known.pop(key).unregister_import()
+            self._known.pop(key).unregister_native_import()
         self._signatures = list(found.values())
 
-    def _release(self) -> None:
+    def _unregister_all_imports(self) -> None:
         """Forget what C holds of this: the interpreter ends."""
         with lock:
             for each in self._known.values():
-                each.unregister_import()
+                each.unregister_native_import()
             self._known, self._signatures, self._plans = {}, [], {}
 
     # ---- Counting, and implementations in Python ----
@@ -468,7 +468,7 @@ def _release_all_ops() -> None:
     if has_ended():  # the GIL is kept, and C may ask functions that take it
         return
     for each in _ops.values():
-        each._release()
+        each._unregister_all_imports()
     unregister_all()
 
 

@@ -10,7 +10,7 @@ from paddle_flags._core.missing import optional_import
 from paddle_flags._core.pending_values import iter_pending
 from paddle_flags._core.registry import all_flags, for_each
 from paddle_flags._core.status import check_bool, encode_env_prefix, quote_value, to_text
-from paddle_flags._input.argv import environment_prefix
+from paddle_flags._input.argv import get_last_env_prefix
 from paddle_flags._input.unknown import variable_suffix_of
 from paddle_flags._native import lib
 from paddle_flags._report.facts import escape_controls
@@ -237,7 +237,7 @@ def dump(
         raise FlagTypeError(
             f"left_out: {quote_value(left_out)}: expected a dict, not {type(left_out).__name__}"
         )
-    used = environment_prefix() if prefix is None else prefix
+    used = get_last_env_prefix() if prefix is None else prefix
     encode_env_prefix("prefix", used)
     seen = for_each(all_flags(), lambda flag: _read_current_value(flag, all=all))
     missing = {flag.name: flag.why for flag in seen if isinstance(flag, _LeftOut)}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from paddle_flags._core.flag import Flag
 
 
-def describe_state(source: str, effective: str, *, in_effect: bool, replaced: bool) -> str:
+def describe_value_state(source: str, effective: str, *, in_effect: bool, replaced: bool) -> str:
     """Return why a value of this source is in effect, or isn't, given the source that is."""
     if in_effect:
         return "in effect"
@@ -46,11 +46,11 @@ def _facts_of(flag: Flag[Any]) -> dict[str, str]:
         "deprecated": flag.deprecated or "",
         "retired": flag.retired or "",
         "runs": chosen_impls_text(flag),
-        "fleet": _given_by_fleet(flag),
+        "fleet": _describe_fleet_entry(flag),
     }
 
 
-def _given_by_fleet(flag: Flag[Any]) -> str:
+def _describe_fleet_entry(flag: Flag[Any]) -> str:
     """Return by whom and why the fleet gives a value, if this process is in one."""
     joined: Any = sys.modules.get("paddle_flags.fleet._join")
     given = joined and joined.find_fleet_entry(flag.name, *flag.aliases, *flag.old_names)
@@ -75,7 +75,7 @@ def explain(name: str) -> str:
     rows = [
         (
             f"  {facts.format_value(flag, entry.value)}",
-            describe_state(
+            describe_value_state(
                 entry.source,
                 history[0].source,
                 in_effect=entry is history[0],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from paddle_flags._op.operation import Implementation, Op, OpSignature
 
 
-def _place(each: Implementation | OpSignature) -> str:
+def _format_source_location(each: Implementation | OpSignature) -> str:
     return f"{each.file}:{each.line}" if each.line else each.file
 
 
@@ -61,12 +61,18 @@ def op_details(op: Op) -> str:
     lines = [f"{flag.name} = {facts.format_value(flag, flag.value)}  ({flag.source})"]
     for index, each in enumerate(op.signatures):
         title = f"*{index}: {op.name}: {each.text}"
-        place = f", {_place(each)}" if each.file else ""
+        place = f", {_format_source_location(each)}" if each.file else ""
         lines += ["", title, f"    {facts.escape_controls(each.help)}{place}"]
         if each.arrays:
             lines.append(f"    arrays: {facts.escape_controls(each.arrays)}")
         rows = [
-            (f"    {impl.name}", str(impl.rank), _module(impl), _place(impl), impl.why)
+            (
+                f"    {impl.name}",
+                str(impl.rank),
+                _module(impl),
+                _format_source_location(impl),
+                impl.why,
+            )
             for impl in each.impls
         ]
         lines.append(format_table(("    implementation", "rank", "module", "place", ""), rows))

@@ -20,7 +20,7 @@ _WIDEST_VALUE = 60  # in a table
 _JSON_VALUES = "json-config"  # dump("json"); "json" is what describe("json") gives
 
 LISTINGS = ("table", *DESCRIBED, *(f for f in DUMPED if f != "json"), _JSON_VALUES)
-"""The forms in which `listing` shows all flags."""
+"""The forms in which `render_flag_list` shows all flags."""
 
 
 def _shorten_value(text: str) -> str:
@@ -37,7 +37,7 @@ def _row(flag: facts.FlagSnapshot) -> tuple[str, ...]:
     )
 
 
-def flags_table(*, hidden: bool = False) -> str:
+def format_flags_table(*, hidden: bool = False) -> str:
     """Return the table of all flags with value, source and module."""
     rows: list[tuple[str, ...]] = []
     for flag in facts.listed_flags(hidden=hidden):
@@ -46,7 +46,7 @@ def flags_table(*, hidden: bool = False) -> str:
     return format_table(("flag", "type", "value", "source", "module"), rows)
 
 
-def listing(
+def render_flag_list(
     format: str,
     *,
     program: str,
@@ -59,7 +59,7 @@ def listing(
     that has no comments to say so.
     """
     if format == "table":
-        return flags_table(hidden=all)
+        return format_flags_table(hidden=all)
     if format == "text":
         return help_text("", "helpfull" if all else "help", usage="")
     if format in DESCRIBED:

@@ -43,13 +43,15 @@ FLAGS: _Flags
 """
 
 
-def stub_text(what: str, command: str) -> str:
+def render_stub(what: str, command: str) -> str:
     """Return the text of a stub in which `FLAGS` has an attribute for each flag.
 
     `what` names the modules that define them, and `command` what makes the stub.
     """
     flags = [flag for flag in all_flags() if flag.retired is None]
-    modules = {"builtins", "typing"}.union(*(_modules_of(flag._type) for flag in flags))
+    modules = {"builtins", "typing"}.union(
+        *(_collect_imported_modules(flag._type) for flag in flags)
+    )
     imports = "\n".join(f"import {name} as {_import_alias(name)}" for name in sorted(modules))
     head = _HEAD.format(what=what, command=command, imports=imports)
     return head + "\n".join([*_attribute_lines(flags), *_getitem_lines(flags)]) + _TAIL
@@ -77,7 +79,7 @@ def _importable_module_of(python: Any) -> str | None:
     return None
 
 
-def _item_types_of(type_: Type[Any]) -> list[Type[Any]]:
+def _list_item_types(type_: Type[Any]) -> list[Type[Any]]:
     """Return the types of what a dict, a tuple, a set or a list has, or the type itself."""
     if isinstance(type_, TupleType):
         return list(type_.items)
@@ -86,15 +88,17 @@ def _item_types_of(type_: Type[Any]) -> list[Type[Any]]:
     return [type_.item or type_]
 
 
-def _modules_of(type_: Type[Any] | None) -> set[str]:
+def _collect_imported_modules(type_: Type[Any] | None) -> set[str]:
     if type_ is None:
         return set()
-    return {home for part in _item_types_of(type_) if (home := _importable_module_of(part.python))}
+    return {
+        home for part in _list_item_types(type_) if (home := _importable_module_of(part.python))
+    }
 
 
-def _annotation_of_type(type_: Type[Any]) -> str:
+def _format_type_annotation(type_: Type[Any]) -> str:
     names: list[str] = []
-    for part in _item_types_of(type_):
+    for part in _list_item_types(type_):
         home = _importable_module_of(part.python)
         names.append(f"{_import_alias(home)}.{part.python.__qualname__}" if home else _ANY)
     if type_.takes_tables:
@@ -106,10 +110,10 @@ def _annotation_of_type(type_: Type[Any]) -> str:
     return f"_builtins.tuple[{names[0]}, ...]" if type_.item else names[0]
 
 
-def _annotation_of_flag(flag: Flag[Any]) -> str:
+def _format_flag_annotation(flag: Flag[Any]) -> str:
     scalar = f"_builtins.{_SCALARS.get(flag.items or flag.type, 'int')}"
     if flag._type is not None:
-        kind = _annotation_of_type(flag._type)
+        kind = _format_type_annotation(flag._type)
     else:
         kind = f"_builtins.tuple[{scalar}, ...]" if flag.items else scalar
     return f"_typing.Optional[{kind}]" if flag.optional and kind != _ANY else kind
@@ -117,7 +121,7 @@ def _annotation_of_flag(flag: Flag[Any]) -> str:
 
 def _attribute_lines(flags: list[Flag[Any]]) -> Iterator[str]:
     for flag in flags:
-        name, kind = flag.name, _annotation_of_flag(flag)
+        name, kind = flag.name, _format_flag_annotation(flag)
         if not name.isidentifier() or keyword.iskeyword(name) or hasattr(Registry, name):
             continue  # only FLAGS["name"] reaches it
         why = "  # a type that cannot be imported" if _ANY in kind else ""
@@ -130,7 +134,7 @@ def _attribute_lines(flags: list[Flag[Any]]) -> Iterator[str]:
 def _getitem_lines(flags: list[Flag[Any]]) -> Iterator[str]:
     by_type: dict[str, list[str]] = {}
     for flag in flags:
-        by_type.setdefault(_annotation_of_flag(flag), []).extend((flag.name, *flag.aliases))
+        by_type.setdefault(_format_flag_annotation(flag), []).extend((flag.name, *flag.aliases))
     for kind, names in sorted(by_type.items()):
         if len(by_type) > 1:
             yield "    @_typing.overload"

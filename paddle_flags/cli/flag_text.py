@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from paddle_flags._core.names import normalize_name, suggest_name
 from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
-from paddle_flags._report.explain import describe_state
+from paddle_flags._report.explain import describe_value_state
 from paddle_flags._report.facts import format_native_value
 from paddle_flags.cli.batch import display_text, is_pattern, raise_together
 from paddle_flags.cli.safe_output import Table, shorten
@@ -222,7 +222,7 @@ def explain_parts(flag: Document) -> list[Part]:
         rows: list[tuple[str, ...]] = [
             (
                 format_flag_value({**entry, **common}),
-                describe_state(
+                describe_value_state(
                     entry["source"],
                     history[0]["source"],
                     in_effect=entry is history[0],

@@ -14,7 +14,7 @@ from paddle_flags._core.plugin import split_plugin_argument
 from paddle_flags._core.registry import FLAGS
 from paddle_flags._report.explain import explain
 from paddle_flags._report.facts import escape_controls
-from paddle_flags._report.listing import LISTINGS, listing
+from paddle_flags._report.listing import LISTINGS, render_flag_list
 from paddle_flags.cli import run
 from paddle_flags.cli.options import (
     NO_ARGUMENT,
@@ -96,7 +96,7 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
     if rest:
         raise errors.FlagArgumentError(_unexpected_argument(rest[0], line))
     left_out: dict[str, str] = {}
-    text = listing(options.format, program=PROGRAM, all=options.all, left_out=left_out)
+    text = render_flag_list(options.format, program=PROGRAM, all=options.all, left_out=left_out)
 
     def act() -> None:
         print_or_exit(text)
@@ -153,7 +153,7 @@ def _prepare_impls(parser: Parser, options: argparse.Namespace, line: Line) -> A
 
 
 def _prepare_stubs(parser: Parser, options: argparse.Namespace, line: Line) -> Action:
-    from paddle_flags._report.stubs import stub_text
+    from paddle_flags._report.stubs import render_stub
 
     rest = set_flags(parser, options, line)
     if rest:
@@ -165,7 +165,7 @@ def _prepare_stubs(parser: Parser, options: argparse.Namespace, line: Line) -> A
         raise errors.FlagArgumentError(message)
     words = [word for plugin in options.plugin for word in ("-p", plugin)]
     words += [word for module in options.module for word in ("-m", module)]
-    text = stub_text(", ".join(names), shlex.join([*PROGRAM.split(), "stubs", *words]))
+    text = render_stub(", ".join(names), shlex.join([*PROGRAM.split(), "stubs", *words]))
     return lambda: print_or_exit(text.removesuffix("\n"))
 
 
@@ -173,7 +173,7 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
     """Load the plugins, too: the report includes what goes wrong in that."""
     from paddle_flags._doctor.examine import examine
     from paddle_flags._doctor.read import check_is_file
-    from paddle_flags._doctor.text import to_lines
+    from paddle_flags._doctor.text import format_report_lines
 
     refused: list[errors.FlagError] = []
     refused_files: list[str] = []
@@ -190,7 +190,9 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
     report = examine(files, refused, refused_files, options.env_prefix)
 
     def act() -> None:
-        print_or_exit(json.dumps(report, indent=2) if options.json else "\n".join(to_lines(report)))
+        print_or_exit(
+            json.dumps(report, indent=2) if options.json else "\n".join(format_report_lines(report))
+        )
         if report["problems"]:
             sys.exit(1)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags import errors
 from paddle_flags._report.explain import explain
-from paddle_flags._report.listing import flags_table
+from paddle_flags._report.listing import format_flags_table
 from paddle_flags.cli.options import (
     PROGRAM,
     SECRET,
@@ -67,7 +67,7 @@ def _print_reports(
 ) -> bool:
     """Print what the options ask for; return False if a flag is not defined."""
     if options.show or not (program or options.explain):
-        print_or_exit(flags_table())
+        print_or_exit(format_flags_table())
     known = True
     for name in options.explain:
         try:

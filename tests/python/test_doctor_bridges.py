@@ -55,8 +55,8 @@ def examined(script: str, *arguments: object) -> tuple[dict[str, Any], list[str]
     """Run a program; return what the doctor says at its end, and the lines about bridges."""
     head = "import ctypes, json, sys\nimport paddle_flags as pf\n"
     head += "from paddle_flags._doctor.examine import examine\n"
-    head += "from paddle_flags._doctor.text import to_lines\n"
-    tail = "\nfound = examine([])\nprint(json.dumps([found, to_lines(found)]))"
+    head += "from paddle_flags._doctor.text import format_report_lines\n"
+    tail = "\nfound = examine([])\nprint(json.dumps([found, format_report_lines(found)]))"
     ended = run(sys.executable, "-c", head + script + tail, *arguments)
     found, lines = json.loads(ended.stdout.splitlines()[-1])
     title = "flags of other libraries in this process:"

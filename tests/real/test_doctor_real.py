@@ -19,10 +19,10 @@ import json
 import paddle, torch
 import paddle_flags as pf
 from paddle_flags._doctor.examine import examine
-from paddle_flags._doctor.text import to_lines
+from paddle_flags._doctor.text import format_report_lines
 {}
 found = examine([])
-print(json.dumps([found, to_lines(found), list(pf.FLAGS)]))
+print(json.dumps([found, format_report_lines(found), list(pf.FLAGS)]))
 """
 
 

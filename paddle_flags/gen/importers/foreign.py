@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paddle_flags._doctor.bridges import bridge_instruction, bridged_flags, is_built_in
+from paddle_flags._doctor.bridges import bridge_instruction, collect_bridged_flags, is_built_in
 from paddle_flags._doctor.variables import iter_loaded_variables
 from paddle_flags.gen.model import Place
 
@@ -26,14 +26,14 @@ def report_foreign(
     `before` has the files that were in the process before the plugin was loaded, `loaded` those
     that are in it now.
     """
-    bridged = bridged_flags()
+    bridged = collect_bridged_flags()
     own = os.path.realpath(path)
     taken: dict[tuple[str, str], set[str]] = {}
     others: dict[str, set[str]] = {}
     binaries: dict[str, Binary] = {}
     for each in iter_loaded_variables(loaded):
         library, file = each.variable.origin, each.binary.path
-        name = bridged.name_of(each)
+        name = bridged.find_flag_name(each)
         if name in {flag.name for flag in each.binary.flags}:
             continue  # of our header, which names its variables as that library does
         if name and (file not in before or os.path.realpath(file) == own):
