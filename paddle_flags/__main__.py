@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parser import Parser
 
 
-def _generator_parser(program: str) -> Parser:
+def _make_generator_parser(program: str) -> Parser:
     from paddle_flags.gen.cli import new_parser
 
     return new_parser(program)
 
 
-def _generate(tokens: Sequence[str], program: str) -> int:
+def _run_generator(tokens: Sequence[str], program: str) -> int:
     from paddle_flags.gen.cli import run
 
     return run(tokens, program)
@@ -28,8 +28,8 @@ def _generate(tokens: Sequence[str], program: str) -> int:
 
 _GENERATOR = Generator(
     "generate C, C++, Python and documentation from flags in a YAML file",
-    _generator_parser,
-    _generate,
+    _make_generator_parser,
+    _run_generator,
 )
 
 

@@ -103,15 +103,15 @@ class _Compat:
         count = len(self._problems)
         flag = self._find_flag(each.flag, each.at["flag"], "implies")
         if flag:
-            self._check_cause(flag, each)
+            self._check_implying_value(flag, each)
         for setting in each.sets:
             what = f"{each.flag}: sets"
             target = self._find_flag(setting.flag, setting.at["flag"], what)
             if target:
-                self._check_target(target, each, setting)
+                self._check_implied_value(target, each, setting)
         return len(self._problems) == count
 
-    def _check_cause(self, flag: Flag, each: Implication) -> None:
+    def _check_implying_value(self, flag: Flag, each: Implication) -> None:
         place, what = each.at["value"], f"{flag.name}: value"
         if "read_only" in flag.attributes:
             found = f"'{flag.name}', which is read_only"
@@ -123,7 +123,7 @@ class _Compat:
             expected = "another value; make what the default implies the default of the other flags"
             self._problems.add(place, what, found, expected)
 
-    def _check_target(self, target: Flag, each: Implication, setting: Any) -> None:
+    def _check_implied_value(self, target: Flag, each: Implication, setting: Any) -> None:
         what = f"{each.flag}: sets: {target.name}"
         for attribute in ("read_only", "startup_only"):
             if attribute in target.attributes:

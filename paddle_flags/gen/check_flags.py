@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.model import NUMBERS
 from paddle_flags.gen.problems import quote_for_message
-from paddle_flags.gen.values import to_text
+from paddle_flags.gen.values import format_flag_argument
 
 if TYPE_CHECKING:
     from paddle_flags.gen.model import Flag, FlagSet
@@ -78,8 +78,8 @@ def _check_choices(flag: Flag, problems: Problems) -> bool:
         elif isinstance(choice, str) and (not choice or "|" in choice):
             problems.add(place, what, quote_for_message(choice), "text without '|', and not empty")
             wrong = True
-        elif not in_range(flag, choice):
-            problems.add(place, what, quote_for_message(choice), f"a value in {range_text(flag)}")
+        elif not is_in_flag_range(flag, choice):
+            problems.add(place, what, quote_for_message(choice), f"a value in {format_range(flag)}")
             wrong = True
         elif choice in seen:
             problems.add(place, what, f"{quote_for_message(choice)} again", "each choice once")
@@ -88,13 +88,13 @@ def _check_choices(flag: Flag, problems: Problems) -> bool:
     return not wrong
 
 
-def in_range(flag: Flag, value: Any) -> bool:
+def is_in_flag_range(flag: Flag, value: Any) -> bool:
     """Return whether a value is in the flag's range."""
     above = flag.min is None or value >= flag.min
     return above and (flag.max is None or value <= flag.max)
 
 
-def range_text(flag: Flag) -> str:
+def format_range(flag: Flag) -> str:
     """Return "[1, 9]", with nothing in place of a missing bound."""
     if flag.min is None and flag.max is None:
         return "none"
@@ -111,8 +111,8 @@ def check_value(flag: Flag, value: Any, place: Any, what: str, problems: Problem
             return False
         if choices and each not in choices:
             expected = f"one of {', '.join(map(str, flag.choices))}"
-        elif flag.items is None and flag.type in NUMBERS and not in_range(flag, each):
-            expected = f"a value in {range_text(flag)}"
+        elif flag.items is None and flag.type in NUMBERS and not is_in_flag_range(flag, each):
+            expected = f"a value in {format_range(flag)}"
         elif isinstance(each, str) and "\0" in each:
             expected = "text without NUL"
         if expected:
@@ -131,8 +131,8 @@ def _check_attributes(flag: Flag, problems: Problems) -> None:
 
 def _check_lengths(flag: Flag, problems: Problems) -> None:
     """Report texts that are longer than every C compiler accepts."""
-    choices = "|".join(map(to_text, flag.choices))
-    default = "" if flag.default is None else to_text(flag.default)
+    choices = "|".join(map(format_flag_argument, flag.choices))
+    default = "" if flag.default is None else format_flag_argument(flag.default)
     texts = {"help": flag.help, "default": default, "choices": choices, "category": flag.category}
     for key, text in texts.items():
         size = len(text.encode("utf-8", "surrogateescape"))

@@ -42,7 +42,7 @@ Named = tuple[str, str, "Place"]  # name, what it is, where
 def check_all_names(flags: FlagSet, problems: Problems) -> None:
     """Report names that aren't allowed, and names that collide."""
     _check_set_name(flags, problems)
-    for name, what, place in _all_names(flags):
+    for name, what, place in _iter_named_items(flags):
         _check_not_reserved(name, what, place, problems)
     _check_collisions(flags, problems)
     _check_negations(flags, problems)
@@ -56,7 +56,7 @@ def _check_set_name(flags: FlagSet, problems: Problems) -> None:
         problems.add(flags.at["name"], "name", f"'{flags.name}', {why}", "another name")
 
 
-def _all_names(flags: FlagSet) -> Iterator[Named]:
+def _iter_named_items(flags: FlagSet) -> Iterator[Named]:
     for flag in flags.flags:
         yield flag.name, "flag", flag.at["name"]
     for import_ in flags.imports:
@@ -88,7 +88,7 @@ def _check_not_reserved(name: str, what: str, place: Place, problems: Problems) 
 
 def _check_collisions(flags: FlagSet, problems: Problems) -> None:
     first: dict[str, Named] = {}
-    for name, what, place in _all_names(flags):
+    for name, what, place in _iter_named_items(flags):
         other = first.setdefault(normalize_name(name), (name, what, place))
         if other[2] is place:
             continue
@@ -109,7 +109,7 @@ def _check_negations(flags: FlagSet, problems: Problems) -> None:
     others += [(each.name, each.flag) for each in flags.renamed]
     names = {normalize_name(name): name for name in bools}
     names |= {normalize_name(name): name for name, flag in others if flag in bools}
-    for name, what, place in _all_names(flags):
+    for name, what, place in _iter_named_items(flags):
         for prefix in ("no_", "no"):
             rest = normalize_name(name)[len(prefix) :]
             if normalize_name(name).startswith(prefix) and rest in names:

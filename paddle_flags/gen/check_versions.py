@@ -19,7 +19,7 @@ def check_version_history(flags: FlagSet, problems: Problems) -> None:
     known = {flag.name: flag for flag in flags.flags}
     retired = {each.name for each in flags.retired}
     for version in flags.versions:
-        _check_changes(version, known, retired, problems)
+        _check_version_changes(version, known, retired, problems)
     _check_successive_values(flags, known, problems)
 
 
@@ -33,7 +33,7 @@ def _check_order(flags: FlagSet, problems: Problems) -> None:
             last = version.version
 
 
-def _check_changes(
+def _check_version_changes(
     version: Version, known: dict[str, Flag], retired: set[str], problems: Problems
 ) -> None:
     seen = set()

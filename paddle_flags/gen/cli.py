@@ -121,7 +121,7 @@ def _check_outputs(files: dict[str, str], directory: str) -> int:
     return 1 if stale else 0
 
 
-def _dump_read(paths: dict[str, str]) -> str:
+def _dump_unnormalized_flags(paths: dict[str, str]) -> str:
     source = read_flag_files(paths)
     parts = {"flags": source.flags, "compat": source.compat, "version": source.version}
     data = {
@@ -132,7 +132,7 @@ def _dump_read(paths: dict[str, str]) -> str:
 
 
 _DUMPS: dict[str, Callable[[dict[str, str]], str]] = {
-    "read": _dump_read,
+    "read": _dump_unnormalized_flags,
     "normal": lambda paths: to_json(load_files(paths)),
 }
 

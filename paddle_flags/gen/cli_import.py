@@ -41,9 +41,9 @@ def _import_helpxml(options: argparse.Namespace) -> Found:
 
 
 def _import_argparse(options: argparse.Namespace) -> Found:
-    from paddle_flags.gen.importers.argparse_parser import import_parser
+    from paddle_flags.gen.importers.argparse_parser import import_parser_options
 
-    return import_parser(options.parser, options.name, options.version)
+    return import_parser_options(options.parser, options.name, options.version)
 
 
 def _parser(program: str) -> Parser:
@@ -116,7 +116,7 @@ def run(program: str, words: Sequence[str]) -> int:
         found: Found = options.act(options)
         texts = render_without_refused(found)
         _check_has_flags(found)
-        written = _write(texts, options, " ".join(words))
+        written = _write_imported_files(texts, options, " ".join(words))
     except FlagError as error:
         for each in error.errors:
             print_error(str(each))
@@ -131,7 +131,7 @@ def run(program: str, words: Sequence[str]) -> int:
     return WITH_LOSSES if losses else WHOLE
 
 
-def _write(texts: dict[str, str], options: Any, words: str) -> list[str]:
+def _write_imported_files(texts: dict[str, str], options: Any, words: str) -> list[str]:
     directory, name = os.path.split(options.output)
     stem, extension = os.path.splitext(name)
     files = {key: f"{stem}{key[len('flags') :]}{extension}" for key in FILES}

@@ -18,7 +18,7 @@ from paddle_flags.gen.diff_flag import (
     compare_flags,
 )
 from paddle_flags.gen.problems import quote_for_message, suggest
-from paddle_flags.gen.values import to_text
+from paddle_flags.gen.values import format_flag_argument
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -67,7 +67,7 @@ class _Comparison:
         pairs = len(arrived) * (len(self._old_flags) - len(self._now))
         self._arrived = sorted(arrived) if pairs <= _MOST_PAIRS else []
         self._retired = _index_by(new.retired, lambda each: each.name)
-        self._notes = _new_notes(old, new)
+        self._notes = _collect_new_notes(old, new)
         self._old_places, self._new_places = _places_of_names(old), _places_of_names(new)
 
     def compare_all(self) -> Iterator[Difference]:
@@ -215,7 +215,7 @@ class _Comparison:
         for cause, before, after in _pair_by_key(
             old, _index_by(self._new.implies, _implication_key)
         ):
-            sets = [_settings_of(before), _settings_of(after)]
+            sets = [_get_implied_values(before), _get_implied_values(after)]
             if before == after:
                 continue
             text = f"{cause[1]} implies the same in a different order"
@@ -281,7 +281,7 @@ class _Comparison:
                 yield Difference("", "order", text, place=_place_of(self._new, part))
 
 
-def _new_notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
+def _collect_new_notes(old: FlagSet, new: FlagSet) -> dict[tuple[str, str], str]:
     """Return the notes of new entries of flags_version.yaml, by flag and kind of change."""
     known = {version.version for version in old.versions}
     notes: dict[tuple[str, str], str] = {}
@@ -306,14 +306,14 @@ def _places_of_names(flags: FlagSet) -> dict[str, Place | None]:
 
 
 def _implication_key(each: Implication) -> tuple[str, str]:
-    return each.flag, to_text(each.value)
+    return each.flag, format_flag_argument(each.value)
 
 
-def _settings_of(each: Implication | None) -> dict[str, Any] | None:
+def _get_implied_values(each: Implication | None) -> dict[str, Any] | None:
     return {setting.flag: setting.value for setting in each.sets} if each else None
 
 
 def _settings_text(sets: dict[str, Any] | None) -> str:
     if sets is None:
         return "nothing"
-    return ", ".join(f"{name}={to_text(value)}" for name, value in sets.items())
+    return ", ".join(f"{name}={format_flag_argument(value)}" for name, value in sets.items())

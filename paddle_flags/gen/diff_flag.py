@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.gen.check_flags import range_text
+from paddle_flags.gen.check_flags import format_range
 from paddle_flags.gen.model import INTEGERS, NUMBERS
 from paddle_flags.gen.problems import quote_for_message
 
@@ -127,7 +127,7 @@ def _compare_ranges(old: Flag, new: Flag) -> Iterator[_Found]:
     if (old.min, old.max) == (new.min, new.max):
         return
     before, after = [old.min, old.max], [new.min, new.max]
-    text = f"range: is {range_text(new)}, was {range_text(old)}"
+    text = f"range: is {format_range(new)}, was {format_range(old)}"
     narrowed = False
     if old.type in NUMBERS and new.type in NUMBERS:
         lows, highs = zip(*map(_bounds, (old, new)))

@@ -27,15 +27,15 @@ def to_trees(flags: FlagSet) -> dict[str, Mapping]:
     top: dict[str, Any] = {"name": flags.name, "version": flags.version or None}
     records = [(_flag_record(flag), flag.at[""]) for flag in flags.flags]
     documents: dict[str, dict[str, Any]] = {
-        "flags": top | {"flags": records, "imports": _plain_records(flags.imports)},
+        "flags": top | {"flags": records, "imports": _convert_to_records(flags.imports)},
         "flags_compat": {
             "aliases": _alias_records(flags),
             "renamed": [
                 ({"from": each.name, "to": each.flag, "version": each.version}, each.at[""])
                 for each in flags.renamed
             ],
-            "retired": _plain_records(flags.retired),
-            "deprecated": _plain_records(flags.deprecated),
+            "retired": _convert_to_records(flags.retired),
+            "deprecated": _convert_to_records(flags.deprecated),
         },
     }
     trees = {}
@@ -48,10 +48,10 @@ def to_trees(flags: FlagSet) -> dict[str, Mapping]:
 
 def _flag_record(flag: Flag) -> dict[str, Any]:
     made: dict[str, Any] = {"name": flag.name, "type": flag.type, "items": flag.items}
-    made |= {"default": _readable_values(flag, flag.default), "help": flag.help}
+    made |= {"default": _format_byte_sizes(flag, flag.default), "help": flag.help}
     if flag.min is not None or flag.max is not None:
-        made["range"] = [_readable_values(flag, bound) for bound in (flag.min, flag.max)]
-    made |= {"choices": _readable_values(flag, flag.choices), "unit": flag.unit}
+        made["range"] = [_format_byte_sizes(flag, bound) for bound in (flag.min, flag.max)]
+    made |= {"choices": _format_byte_sizes(flag, flag.choices), "unit": flag.unit}
     made |= {"category": flag.category, "attributes": flag.attributes}
     needed = ("default", "help")
     return {
@@ -62,10 +62,10 @@ def _flag_record(flag: Flag) -> dict[str, Any]:
 _POWERS = [(1024**power, f"{prefix}iB") for power, prefix in enumerate("KMGTPE", 1)][::-1]
 
 
-def _readable_values(flag: Flag, value: Any) -> Any:
+def _format_byte_sizes(flag: Flag, value: Any) -> Any:
     """Return values as people write them: 64MiB."""
     if isinstance(value, list) and flag.unit:
-        return [_readable_values(flag, each) for each in value]
+        return [_format_byte_sizes(flag, each) for each in value]
     if flag.unit != "bytes" or not isinstance(value, int) or value <= 0:
         return value
     for factor, unit in _POWERS:
@@ -74,7 +74,7 @@ def _readable_values(flag: Flag, value: Any) -> Any:
     return value
 
 
-def _plain_records(records: list[Any]) -> Records:
+def _convert_to_records(records: list[Any]) -> Records:
     """Return records whose fields are the keys of the files."""
     return [
         ({k: v for k, v in vars(each).items() if k != "at" and v is not None}, each.at[""])
@@ -137,13 +137,13 @@ def to_yaml(tree: Mapping) -> str:
     class Representer(ruamel.yaml.representer.RoundTripRepresenter):
         """A separate class, since add_representer changes the class."""
 
-    def scalar(to: Any, node: Scalar) -> Any:
+    def represent_scalar_node(to: Any, node: Scalar) -> Any:
         if not node.plain:
             return to.represent_scalar(_TAGS + "str", str(node), _scalar_style(node))
         tag = yaml.resolver.resolve(ruamel.yaml.nodes.ScalarNode, node, (True, False))
         return to.represent_scalar(tag, str(node))
 
-    def sequence(to: Any, node: Sequence) -> Any:
+    def represent_sequence_node(to: Any, node: Sequence) -> Any:
         is_flat = not any(isinstance(each, Mapping) for each in node)
         return to.represent_sequence(_TAGS + "seq", node, is_flat)
 
@@ -155,8 +155,8 @@ def to_yaml(tree: Mapping) -> str:
     yaml.allow_unicode = _is_printable(tree)
     represent = yaml.representer.add_representer
     represent(str, lambda to, key: to.represent_scalar(_TAGS + "str", key, _scalar_style(key)))
-    represent(Scalar, scalar)
-    represent(Sequence, sequence)
+    represent(Scalar, represent_scalar_node)
+    represent(Sequence, represent_sequence_node)
     represent(Mapping, lambda to, node: to.represent_mapping(_TAGS + "map", node, flow_style=False))
     text = io.StringIO()
     yaml.dump(tree, text)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.extend import MARK_MEANINGS
-from paddle_flags.gen.values import to_text
+from paddle_flags.gen.values import format_flag_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,14 +37,14 @@ def _all_facts(view: View) -> Iterator[Fact]:
         yield Fact("default", [view.default or '""'])
     if flag.min is not None or flag.max is not None:
         yield Fact("range", [_format_range(flag.min, flag.max)], code=False)
-    yield Fact("choices", [to_text(choice) for choice in flag.choices])
+    yield Fact("choices", [format_flag_argument(choice) for choice in flag.choices])
     yield Fact("unit", [flag.unit or ""], code=False)
     yield Fact("aliases", view.aliases)
     yield Fact("former names", view.old_names)
     yield Fact("note", [MARK_MEANINGS[each] for each in flag.attributes], code=False)
     for each in view.implies:
-        sets = [f"--{setting.flag}={to_text(setting.value)}" for setting in each.sets]
-        yield Fact(f"{to_text(each.value)} implies", sets)
+        sets = [f"--{setting.flag}={format_flag_argument(setting.value)}" for setting in each.sets]
+        yield Fact(f"{format_flag_argument(each.value)} implies", sets)
     if view.deprecated:
         since = f" (since {view.deprecated_in})"
         yield Fact("deprecated", [view.deprecated + since], code=False)
@@ -54,8 +54,12 @@ def _all_facts(view: View) -> Iterator[Fact]:
 
 def _format_range(low: Any, high: Any) -> str:
     if low is None:
-        return f"at most {to_text(high)}"
-    return f"at least {to_text(low)}" if high is None else f"{to_text(low)} to {to_text(high)}"
+        return f"at most {format_flag_argument(high)}"
+    return (
+        f"at least {format_flag_argument(low)}"
+        if high is None
+        else f"{format_flag_argument(low)} to {format_flag_argument(high)}"
+    )
 
 
 def format_change_side(change: Change, which: str) -> str:
@@ -65,7 +69,7 @@ def format_change_side(change: Change, which: str) -> str:
         return ""
     if change.change == "range":
         return _format_range(*value) if any(bound is not None for bound in value) else "any"
-    return "none" if value is None else to_text(value)
+    return "none" if value is None else format_flag_argument(value)
 
 
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>&|~])")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from paddle_flags.gen.kinds import Expect, Record, Schema, Value, read_record
 from paddle_flags.gen.model import ATTRIBUTES, CHANGES, FILES, TYPES, UNITS
-from paddle_flags.gen.problems import Problems, one_of
+from paddle_flags.gen.problems import Problems, format_alternatives
 from paddle_flags.gen.tree import MOST_ITEMS, Mapping
 
 _NUMBER = "(0|[1-9][0-9]{0,8})"
@@ -17,7 +17,7 @@ _BOUNDS = "[smallest, largest], with null where there is no bound"
 
 
 def _expect_word(words: tuple[str, ...]) -> Expect:
-    return Expect(one_of(words), words)
+    return Expect(format_alternatives(words), words)
 
 
 def _expect_text(expected: str) -> Expect:
@@ -232,6 +232,6 @@ def schema_text(name: str) -> str:
     return json.dumps(schema(name), indent=1) + "\n"
 
 
-def read(name: str, tree: Mapping, problems: Problems) -> Any:
+def read_file_record(name: str, tree: Mapping, problems: Problems) -> Any:
     """Return the record that one of model.FILES holds, or None if problems were reported."""
     return read_record(_MODELS[name], tree, problems)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, get_args
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError, core_schema
 
-from paddle_flags.gen.problems import AmbiguousText, one_of, quote_for_message, suggest
-from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, shape_of
+from paddle_flags.gen.problems import AmbiguousText, format_alternatives, quote_for_message, suggest
+from paddle_flags.gen.tree import Mapping, Node, Scalar, Sequence, describe_node_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ class Expect:
             if error.errors(include_url=False)[0]["loc"]:
                 raise
             hint = suggest(node, self.words) if isinstance(node, Scalar) else ""
-            raise _make_schema_error(shape_of(node), self.expected + hint) from None
+            raise _make_schema_error(describe_node_kind(node), self.expected + hint) from None
         if self.unique:
             _check_unique_items(node, values)
         return values
@@ -226,13 +226,13 @@ def _report_error(
         problems.add(node.place, what, f"no '{last}'", expected)
     elif kind == "extra_forbidden":
         names = record.map_keys_to_fields()
-        expected = one_of(list(names)) + suggest(last, names)
+        expected = format_alternatives(list(names)) + suggest(last, names)
         problems.add(node.key_places[last], "", f"the key {quote_for_message(last)}", expected)
     elif kind == "model_type":
         expected = (
             f"{record.model_config['title']}: a mapping with {', '.join(record.required_keys())}"
         )
-        problems.add(node.place, what, shape_of(node), expected)
+        problems.add(node.place, what, describe_node_kind(node), expected)
     else:
         place = node.key_places[loc[-2]] if is_key else node.place
         said = error.get("ctx", {})

@@ -21,8 +21,8 @@ from paddle_flags.gen.model import (
     Setting,
     Version,
 )
-from paddle_flags.gen.problems import Problems, one_of, quote_for_message
-from paddle_flags.gen.values import InvalidValueError, to_scalar, to_value
+from paddle_flags.gen.problems import Problems, format_alternatives, quote_for_message
+from paddle_flags.gen.values import InvalidValueError, convert_to_flag_value, convert_to_scalar
 
 if TYPE_CHECKING:
     from paddle_flags.gen import fields
@@ -185,20 +185,22 @@ def _find_old_types(changes: list[fields.Change], types: Types) -> Types:
 def _convert_change_side(change: str, raw: Any, kind: Type) -> Any:
     """Return one side of a change; raises Unfit."""
     if change == "default":
-        return to_value(raw, *kind)
+        return convert_to_flag_value(raw, *kind)
     if change in ("type", "unit"):
         words = TYPES if change == "type" else (*UNITS, None)
         if raw not in words:
-            raise InvalidValueError(one_of([quote_for_message(word) for word in words]))
+            raise InvalidValueError(
+                format_alternatives([quote_for_message(word) for word in words])
+            )
         return raw
     wanted = "a list of values" if change == "choices" else "[smallest, largest]"
     if not isinstance(raw, list) or (change == "range" and len(raw) != 2):
         raise InvalidValueError(wanted)
     item = kind[1] or kind[0]
     if change == "choices":
-        return [to_scalar(each, item, kind[2]) for each in raw]
+        return [convert_to_scalar(each, item, kind[2]) for each in raw]
     return _drop_natural_bounds(
-        [None if each is None else to_scalar(each, item, kind[2]) for each in raw], kind
+        [None if each is None else convert_to_scalar(each, item, kind[2]) for each in raw], kind
     )
 
 

@@ -90,7 +90,7 @@ _FEW = 200  # names that difflib compares fast enough
 _index: tuple[object, dict[str, str]] = (None, {})
 
 
-def _iter_without_a_letter(name: str) -> Iterator[str]:
+def _iter_deletion_variants(name: str) -> Iterator[str]:
     yield name
     yield from (name[:at] + name[at + 1 :] for at in range(len(name)))
 
@@ -99,9 +99,9 @@ def _find_name_one_edit_off(name: str, known: Collection[str]) -> str | None:
     """Return a name that differs in one letter, or in two adjacent letters that are swapped."""
     global _index
     if _index[0] is not known:
-        _index = (known, {part: each for each in known for part in _iter_without_a_letter(each)})
+        _index = (known, {part: each for each in known for part in _iter_deletion_variants(each)})
     return next(
-        (_index[1][part] for part in _iter_without_a_letter(name) if part in _index[1]), None
+        (_index[1][part] for part in _iter_deletion_variants(name) if part in _index[1]), None
     )
 
 
@@ -113,6 +113,6 @@ def suggest(name: str, known: Collection[str]) -> str:
     return f"; did you mean '{found}'?" if found else ""
 
 
-def one_of(words: Collection[str]) -> str:
+def format_alternatives(words: Collection[str]) -> str:
     """Return "one of a, b, c"."""
     return words if isinstance(words, str) else "one of " + ", ".join(words)

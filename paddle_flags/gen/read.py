@@ -54,7 +54,7 @@ def read_flag_files(paths: dict[str, str]) -> Source:
 
 def _read(name: str, path: str, problems: Problems) -> Any:
     try:
-        return import_fields_module().read(name, read_tree(path), problems)
+        return import_fields_module().read_file_record(name, read_tree(path), problems)
     except GenerateError as error:
         problems.add_errors_of(error)
     return None

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen import facts
 from paddle_flags.gen.model import Place
-from paddle_flags.gen.problems import GenerateError, Problems, importing_for_gen, one_of, suggest
-from paddle_flags.gen.values import quote_for_flagfile, to_text
+from paddle_flags.gen.problems import (
+    GenerateError,
+    Problems,
+    format_alternatives,
+    importing_for_gen,
+    suggest,
+)
+from paddle_flags.gen.values import format_flag_argument, quote_for_flagfile
 from paddle_flags.gen.view import (
     HASH_DIGITS,
     View,
@@ -191,7 +197,7 @@ def _make_environment(templates: str | None) -> Any:
         "py": repr,
         "json": partial(json.dumps, ensure_ascii=False),
         "qualified": lambda kind, prefix: re.sub(r"\b(?=[a-z])", prefix, kind),
-        "text": to_text,
+        "text": format_flag_argument,
         "docstring": _docstring,
         "flagfile": quote_for_flagfile,
         "settings": lambda sets: {each.flag: each.value for each in sets},
@@ -216,7 +222,11 @@ def _check_templates(directory: str, own: str) -> None:
     problems = Problems()
     for name in strange:
         if not any(name.encode() in text for text in texts):
-            expected = one_of(known) + ", or a file that a template includes" + suggest(name, known)
+            expected = (
+                format_alternatives(known)
+                + ", or a file that a template includes"
+                + suggest(name, known)
+            )
             problems.add(
                 Place(os.path.join(directory, name), 1, 1),
                 "",

@@ -151,7 +151,7 @@ class _TreeReader:
         if node is None or (isinstance(node, Scalar) and not node):
             _refuse(start, "an empty file", "a mapping with the keys of this file")
         if not isinstance(node, Mapping):
-            _refuse(node.place, shape_of(node), "a mapping with the keys of this file")
+            _refuse(node.place, describe_node_kind(node), "a mapping with the keys of this file")
         return node
 
     def _iter_events(self, *, pure: bool) -> Iterator[Any]:
@@ -216,7 +216,7 @@ class _TreeReader:
                 break
             key = self._read_node(event, events, depth)
             if not isinstance(key, Scalar):
-                _refuse(key.place, f"{shape_of(key)} as a key", "a name")
+                _refuse(key.place, f"{describe_node_kind(key)} as a key", "a name")
             if key.plain and key == "<<":
                 _refuse(key.place, "a merge key <<", "the values themselves")
             if len(key) > _LONGEST_KEY:
@@ -239,7 +239,7 @@ def _error_text(error: Exception) -> str:
     return said or " ".join(str(error).split())
 
 
-def shape_of(node: Node | str) -> str:
+def describe_node_kind(node: Node | str) -> str:
     """Return the kind of a node, as messages call it."""
     if isinstance(node, str):
         return (

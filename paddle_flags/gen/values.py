@@ -19,7 +19,7 @@ class InvalidValueError(Exception):
     """A value is invalid; the text says what was expected."""
 
 
-def expected_text(kind: str, unit: str | None = None) -> str:
+def describe_expected_values(kind: str, unit: str | None = None) -> str:
     """Return the values of a type, as messages describe them."""
     if kind in INTEGERS:
         low, high = INTEGERS[kind]
@@ -29,9 +29,9 @@ def expected_text(kind: str, unit: str | None = None) -> str:
     return f"{text}, or a number of {unit} as {_AS_IN[unit]}" if unit else text
 
 
-def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
+def convert_to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
     """Return a value of a type; raises Unfit."""
-    value = convert_quantity(raw, kind, unit) if unit and type(raw) is str else raw
+    value = convert_if_quantity(raw, kind, unit) if unit and type(raw) is str else raw
     wanted = _PYTHON[MEMBERS[kind]]
     fits = isinstance(value, wanted) and isinstance(value, bool) == (kind == "bool")
     if fits and kind in FLOATING:
@@ -42,20 +42,22 @@ def to_scalar(raw: Any, kind: str, unit: str | None = None) -> Scalar:
         fits = low <= value <= high
     if not fits or isinstance(raw, AmbiguousText):
         in_quotes = ", in quotes" if kind == "string" and not isinstance(raw, list) else ""
-        raise InvalidValueError(expected_text(kind, unit) + in_quotes + _unit_hint(raw, kind, unit))
+        raise InvalidValueError(
+            describe_expected_values(kind, unit) + in_quotes + _suggest_unit(raw, kind, unit)
+        )
     made: Scalar = value
     return made
 
 
-def _unit_hint(raw: Any, kind: str, unit: str | None) -> str:
+def _suggest_unit(raw: Any, kind: str, unit: str | None) -> str:
     """Return a hint about `unit` for a quantity of a flag without one."""
     if unit is not None or type(raw) is not str or kind in ("bool", "string"):
         return ""
-    needed = next((e for e in UNITS if convert_quantity(raw, "double", e) is not raw), None)
+    needed = next((e for e in UNITS if convert_if_quantity(raw, "double", e) is not raw), None)
     return f"; a quantity needs 'unit: {needed}'" if needed else ""
 
 
-def convert_quantity(text: str, kind: str, unit: str) -> Any:
+def convert_if_quantity(text: str, kind: str, unit: str) -> Any:
     """Return the number that "64MiB" or "1h30m" stands for; other text is returned unchanged."""
     if not text.isprintable() or _parse_number(text, kind, None) is not None:
         return text  # a plain number in quotes is text
@@ -78,16 +80,16 @@ def _to_double(raw: float) -> float:
         return math.inf
 
 
-def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
+def convert_to_flag_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
     """Return a value of a flag, which may be a list; raises Unfit."""
     if items is None:
-        return to_scalar(raw, kind, unit)
+        return convert_to_scalar(raw, kind, unit)
     if not isinstance(raw, list):
         raise InvalidValueError(f"a list of values of type {items}")
     values: list[Scalar] = []
     for index, item in enumerate(raw):
         try:
-            values.append(to_scalar(item, items))
+            values.append(convert_to_scalar(item, items))
         except InvalidValueError as error:
             raise InvalidValueError(
                 f"a list of values of type {items}; item {index + 1}: {error}"
@@ -95,7 +97,7 @@ def to_value(raw: Any, kind: str, items: str | None, unit: str | None) -> Value:
     return values
 
 
-def to_text(value: Value) -> str:
+def format_flag_argument(value: Value) -> str:
     """Return a value as a command line takes it."""
     if isinstance(value, list):
         return format_argument(tuple(value))

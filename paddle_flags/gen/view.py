@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.extend import C_TYPES, ffi
 from paddle_flags.gen.model import FLOATING, INTEGERS, MEMBERS, Flag, FlagSet, to_data
-from paddle_flags.gen.values import to_text
+from paddle_flags.gen.values import format_flag_argument
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ class View:
     @property
     def default(self) -> str:
         """The default as a command line takes it."""
-        return to_text(self.flag.default)
+        return format_flag_argument(self.flag.default)
 
     @property
     def c_type(self) -> str:
@@ -86,7 +86,7 @@ class View:
     def c_definition(self) -> str:
         """The arguments of PD_DEFINE_<type> after the name."""
         flag = self.flag
-        default = to_text(flag.default) if flag.items else flag.default
+        default = format_flag_argument(flag.default) if flag.items else flag.default
         return ", ".join([c_value(default, flag.type), c_string(flag.help), *self._c_attributes()])
 
     def _c_attributes(self) -> Iterator[str]:
@@ -96,7 +96,7 @@ class View:
             if bound is not None:
                 yield f".{name} = {c_value(bound, flag.type)}"
         texts = {
-            "choices": "|".join(map(to_text, flag.choices)),
+            "choices": "|".join(map(format_flag_argument, flag.choices)),
             "category": flag.category,
             "aliases": "|".join(self.aliases),
         }
@@ -171,7 +171,7 @@ def _config_value_schema(flag: Flag) -> dict[str, Any]:
     wanted |= {key: bound for key, bound in bounds.items() if bound is not None}
     if flag.choices:
         wanted = {"enum": flag.choices}
-    text = {"type": "string", **_text_pattern(kind, flag.unit)}
+    text = {"type": "string", **_make_text_pattern_schema(kind, flag.unit)}
     if kind != "string":
         wanted = {"anyOf": [wanted, text]}
     if flag.items:  # as text, with commas between the items
@@ -179,7 +179,7 @@ def _config_value_schema(flag: Flag) -> dict[str, Any]:
     return wanted
 
 
-def _text_pattern(kind: str, unit: str | None) -> dict[str, str]:
+def _make_text_pattern_schema(kind: str, unit: str | None) -> dict[str, str]:
     """Return a pattern for the text of integers and quantities; loading checks the rest."""
     if kind not in INTEGERS and unit is None:
         return {}

@@ -232,7 +232,7 @@ def _plain(node):
 
 def _refused_by_shape(case: Path) -> bool:
     kind = KINDS[case.parent.name]
-    return fields.read(kind, tree.read_tree(str(case)), tree.Problems()) is None
+    return fields.read_file_record(kind, tree.read_tree(str(case)), tree.Problems()) is None
 
 
 def test_gen_prints_the_schemas_of_the_reader(capsys):

@@ -68,7 +68,8 @@ def _check_trees(trees: dict[str, Any]) -> None:
         _check_text(tree, problems)
     problems.raise_if_any()
     reads: Any = {
-        name: import_fields_module().read(name, tree, problems) for name, tree in trees.items()
+        name: import_fields_module().read_file_record(name, tree, problems)
+        for name, tree in trees.items()
     }
     problems.raise_if_any()
     source = Source(reads["flags"], reads.get("flags_compat"))

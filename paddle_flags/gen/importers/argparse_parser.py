@@ -17,7 +17,7 @@ from paddle_flags.gen.importers import UNKNOWN_VERSION, Found
 from paddle_flags.gen.importers.texts import convert_live_flag
 from paddle_flags.gen.model import Alias, Deprecated, FlagSet, Place
 from paddle_flags.gen.problems import quote_for_message, suggest
-from paddle_flags.gen.values import to_text
+from paddle_flags.gen.values import format_flag_argument
 
 if TYPE_CHECKING:
     from paddle_flags import Flag as LiveFlag
@@ -28,7 +28,7 @@ _NAMESPACE = "gen_import"  # keeps the flags apart from those that the module de
 _PLAIN_TYPES = (None, str, int, float)
 
 
-def import_parser(target: str, name: str | None, version: str) -> Found:
+def import_parser_options(target: str, name: str | None, version: str) -> Found:
     """Import `module:attribute` and return the options of the parser."""
     module_name, _, attribute = target.partition(":")
     module = _import_module(module_name, target)
@@ -154,7 +154,9 @@ class _Importer:
     def _report_missing_default(self, live: LiveFlag[Any], name: str, actions: Actions) -> None:
         default = self._parser.get_default(actions[0].dest)
         if default in (None, argparse.SUPPRESS) and not (live.required or live.items):
-            expected = f"a value; {quote_for_message(to_text(live.default))} is written"
+            expected = (
+                f"a value; {quote_for_message(format_flag_argument(live.default))} is written"
+            )
             place = self._place(actions[0])
             self._found.report_loss(place, f"{name}: default", "no default", expected)
 

@@ -13,7 +13,7 @@ from paddle_flags.errors import FlagFileError
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.importers.texts import parse_scalar_text
 from paddle_flags.gen.model import TYPES, Flag, FlagSet, Place
-from paddle_flags.gen.problems import GenerateError, one_of, quote_for_message, suggest
+from paddle_flags.gen.problems import GenerateError, format_alternatives, quote_for_message, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,9 @@ def _import_flag(fields: dict[str, str], where: str, found: Found) -> None:
     name, kind, default = (fields.get(key, "") for key in ("name", "type", "default"))
     if kind not in TYPES:
         hint = suggest(kind, TYPES)
-        found.report_left_out(place, f"{name}: type", quote_for_message(kind), one_of(TYPES) + hint)
+        found.report_left_out(
+            place, f"{name}: type", quote_for_message(kind), format_alternatives(TYPES) + hint
+        )
         return
     if default == REDACTED:
         found.report_left_out(place, f"{name}: default", "a hidden value", "a visible value")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags.gen.importers import NO_HELP, Found
 from paddle_flags.gen.model import ATTRIBUTES, FLOATING, INTEGERS, Flag, Place
-from paddle_flags.gen.values import convert_quantity
+from paddle_flags.gen.values import convert_if_quantity
 
 if TYPE_CHECKING:
     from paddle_flags import Flag as LiveFlag
@@ -20,7 +20,7 @@ def parse_scalar_text(text: str, kind: str, unit: str | None = None) -> Any:
     """Return the value of a scalar; other text is returned unchanged."""
     if kind == "bool":
         return _BOOLS.get(text, text)
-    number = convert_quantity(text, kind, unit) if unit else text
+    number = convert_if_quantity(text, kind, unit) if unit else text
     if number is not text:
         return number
     if kind in INTEGERS and _INTEGER.fullmatch(text):
