@@ -27,7 +27,7 @@ class Batch(NamedTuple):
     """What `--expect` says if it isn't NAME=VALUE."""
 
 
-def batch_of(options: argparse.Namespace, *, by_revision: bool = False) -> Batch:
+def parse_change_batch(options: argparse.Namespace, *, by_revision: bool = False) -> Batch:
     """Return the changes on a command line; raise FlagArgumentError with all that is wrong."""
     problems: list[str] = []
     values: dict[str, str | None] = {}
@@ -96,7 +96,7 @@ def is_pattern(text: str) -> bool:
     return any(sign in text for sign in "*?[")
 
 
-def display_text(text: str | None) -> str:
+def format_value_or_none(text: str | None) -> str:
     """Return the text of a value."""
     return "none" if text is None else text or '""'
 

@@ -118,7 +118,7 @@ def modules_of(table: Table) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def summary_of(value: object) -> str:
+def read_command_summary(value: object) -> str:
     """Return the first line about a command, for a list; nothing is imported for it."""
     if isinstance(value, Mapping):
         return ", ".join(value)

@@ -15,17 +15,17 @@ from paddle_flags._core.registry import FLAGS, all_flags, for_each
 from paddle_flags._core.status import quote_value
 from paddle_flags._input.options import ParseOptions
 from paddle_flags._input.preview import preview_line
-from paddle_flags.cli.command import Command, Table, command_of, modules_of, summary_of
+from paddle_flags.cli.command import Command, Table, command_of, modules_of, read_command_summary
 from paddle_flags.cli.output import print_error
 from paddle_flags.cli.parse import (
     check_exit,
     define_config_flag,
     define_flags_for_completion,
-    help_for,
+    get_argv_tokens,
+    get_program_name,
     load_named_plugins,
-    program_of,
-    read_or_end,
-    tokens_of,
+    make_help_exception,
+    parse_command_line,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def commands(
 
         define_flags_for_completion(options)
         answer_shell_with(line.complete)
-    tokens = tokens_of(argv)
+    tokens = get_argv_tokens(argv)
     load_named_plugins(tokens, options)
     tokens = line.resolve_command(tokens)
     options.get_help_arguments = line.get_help_arguments
@@ -115,9 +115,9 @@ def commands(
     if exit and line.is_bare:
         _show_help(tokens, options)
         sys.exit(1 if exit == "gflags" else 2)
-    name = " ".join([program_of(tokens), *line.names])
+    name = " ".join([get_program_name(tokens), *line.names])
     check_refused_modules()
-    rest = read_or_end(tokens, options, exit, name)
+    rest = parse_command_line(tokens, options, exit, name)
     assert line.command  # otherwise the line was invalid
     return line.command.function(*rest[len(line.names) :])
 
@@ -125,7 +125,7 @@ def commands(
 def _show_help(tokens: list[str], options: ParseOptions) -> None:
     from paddle_flags._input.argv import HelpWanted
 
-    print_error(str(help_for(tokens, HelpWanted("help", ""), options)))
+    print_error(str(make_help_exception(tokens, HelpWanted("help", ""), options)))
 
 
 class _Line:
@@ -270,7 +270,9 @@ class _Line:
 
     def _list_commands(self) -> str:
         width = max(map(len, self.table), default=0)
-        lines = [f"  {name:{width}}  {summary_of(self.table[name])}" for name in self.table]
+        lines = [
+            f"  {name:{width}}  {read_command_summary(self.table[name])}" for name in self.table
+        ]
         return "\n".join(line.rstrip() for line in lines)
 
     def complete(self, tokens: list[str], token: str) -> Answer:
@@ -280,7 +282,10 @@ class _Line:
         line = self.resolve_command(["", *tokens])
         left_out = self._other_modules()
         if not self.command:
-            names = [answer.Candidate(each, summary_of(self.table[each])) for each in self.table]
+            names = [
+                answer.Candidate(each, read_command_summary(self.table[each]))
+                for each in self.table
+            ]
             offered = answer.NOTHING if self.is_unknown else answer.offer_matches(names, token)
             return flags.complete_flags(tokens, token, arguments=offered, left_out=left_out)
         at = preview_line(line, self._options, argument=len(self.names) - 1).at

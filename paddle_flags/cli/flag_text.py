@@ -12,7 +12,7 @@ from paddle_flags._core.status import quote_value
 from paddle_flags._core.values import REDACTED
 from paddle_flags._report.explain import describe_value_state
 from paddle_flags._report.facts import format_native_value
-from paddle_flags.cli.batch import display_text, is_pattern, raise_together
+from paddle_flags.cli.batch import format_value_or_none, is_pattern, raise_together
 from paddle_flags.cli.safe_output import Table, shorten
 from paddle_flags.live._errors import LiveError
 
@@ -86,7 +86,7 @@ def _format_with_unit(text: str | None, unit: str | None) -> str:
         for kind in (int, float):
             with suppress(ValueError):
                 return format_native_value(kind(text), unit)
-    return display_text(text)
+    return format_value_or_none(text)
 
 
 def format_old_and_new(change: Document, units: Mapping[str, str]) -> str:

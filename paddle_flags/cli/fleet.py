@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import suggest_name
 from paddle_flags.cli import fleet_text
-from paddle_flags.cli.batch import batch_of, display_text, is_selected, raise_together
+from paddle_flags.cli.batch import (
+    format_value_or_none,
+    is_selected,
+    parse_change_batch,
+    raise_together,
+)
 from paddle_flags.cli.safe_output import Raw, Report, shorten
 from paddle_flags.cli.target import Target
 from paddle_flags.errors import FlagArgumentError
@@ -184,7 +189,7 @@ class FleetTarget(Target):
 
     def do_set(self) -> Report:
         """Change flags."""
-        batch = batch_of(self.options, by_revision=True)
+        batch = parse_change_batch(self.options, by_revision=True)
         on = self._selector()
         duration = parse_seconds(self.options.duration, "--for")
         changes = [Change(name, value, on) for name, value in batch.values.items()]
@@ -217,8 +222,10 @@ class FleetTarget(Target):
             names = _add_other_names(fleet, [name])
             now = next((e.value for n, e in table.items() if is_selected(n, names)), None)
             if now != wanted:
-                is_now = "isn't set" if now is None else f"is {shorten(display_text(now))}"
-                problems.append(f"{name}: {is_now}, expected {shorten(display_text(wanted))}")
+                is_now = "isn't set" if now is None else f"is {shorten(format_value_or_none(now))}"
+                problems.append(
+                    f"{name}: {is_now}, expected {shorten(format_value_or_none(wanted))}"
+                )
         raise_together(FleetError, problems)
         return revision if batch.revision is None else batch.revision
 

@@ -77,7 +77,9 @@ def _find_plugin_command(main_parser: Parser, tokens: Sequence[str]) -> Parser |
         return None
     if parser.other is None:
         return parser
-    return parser.other if verbs.is_about_plugins(parser, parser.other, tokens[1:]) else None
+    return (
+        parser.other if verbs.has_plugin_loading_option(parser, parser.other, tokens[1:]) else None
+    )
 
 
 def _prepare_plugin_command(command: str, parser: Parser, tokens: Sequence[str]) -> Action:
@@ -130,7 +132,7 @@ def _check_option(main_parser: Parser, first: str) -> None:
     owners = [each for each, one in main_parser.commands.items() if name in one.known_options()]
     if owners:
         main_parser.error(f"{name} comes after a command, as in '{PROGRAM} {owners[0]} {name}'")
-    main_parser.refuse(first)
+    main_parser.exit_for_unexpected_token(first)
 
 
 def main(tokens: Sequence[str], generator: Generator) -> int:

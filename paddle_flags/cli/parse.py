@@ -44,14 +44,16 @@ def read_flags(tokens: list[str], options: ParseOptions) -> list[str]:
             read = rewrite(read, options)
     rest = read_argv(read, options)
     if isinstance(rest, HelpWanted):
-        raise help_for(tokens, rest, options)
+        raise make_help_exception(tokens, rest, options)
     if read == tokens or options.order == "remove":
         return rest
     written = dict(zip(read, tokens))
     return [written.get(token, token) for token in rest]
 
 
-def help_for(tokens: list[str], wanted: HelpWanted, options: ParseOptions) -> errors.HelpRequested:
+def make_help_exception(
+    tokens: list[str], wanted: HelpWanted, options: ParseOptions
+) -> errors.HelpRequested:
     """Return the help that was asked for."""
     from paddle_flags._report.help import help_text
 
@@ -189,9 +191,9 @@ def parse(
         answer_shell(arguments=arguments, stop_at_argument=stop_at_argument)
     if check_bool("check_modules", check_modules):
         check_refused_modules()
-    tokens = tokens_of(argv)
+    tokens = get_argv_tokens(argv)
     load_named_plugins(tokens, options)
-    return read_or_end(tokens, options, exit)
+    return parse_command_line(tokens, options, exit)
 
 
 def check_exit(exit: Exit) -> None:
@@ -227,12 +229,12 @@ def define_flags_for_completion(options: ParseOptions) -> None:
         load_named_plugins(["", *request.tokens], options)
 
 
-def tokens_of(argv: Sequence[str] | None) -> list[str]:
+def get_argv_tokens(argv: Sequence[str] | None) -> list[str]:
     """Return the tokens of a command line, by default of the program's own."""
     return _get_clean_sys_argv() if argv is None else _check_argv(argv)
 
 
-def read_or_end(
+def parse_command_line(
     tokens: list[str],
     options: ParseOptions,
     exit: Exit,
@@ -240,11 +242,11 @@ def read_or_end(
 ) -> list[str]:
     """Read a command line as `parse` does; messages begin with `name`, or the program's name."""
     if not exit:
-        return _read_or_raise(tokens, options)
-    return _read_or_exit(tokens, options, name, gflags=exit == "gflags")
+        return _parse_or_raise(tokens, options)
+    return _parse_or_exit(tokens, options, name, gflags=exit == "gflags")
 
 
-def _read_or_raise(tokens: list[str], options: ParseOptions) -> list[str]:
+def _parse_or_raise(tokens: list[str], options: ParseOptions) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError:
@@ -257,19 +259,19 @@ def _read_or_raise(tokens: list[str], options: ParseOptions) -> list[str]:
     return rest
 
 
-def _read_or_exit(
+def _parse_or_exit(
     tokens: list[str], options: ParseOptions, name: str, *, gflags: bool
 ) -> list[str]:
     try:
         rest = read_flags(tokens, options)
     except errors.FlagParseError as error:
-        print_warnings(name or program_of(tokens), error)
+        print_warnings(name or get_program_name(tokens), error)
         why = error
     else:
-        print_warnings(name or program_of(tokens))
+        print_warnings(name or get_program_name(tokens))
         _warn_and_raise_deferred(tokens, rest)
         return rest
-    sys.exit(_print_refusal(name or program_of(tokens), why, gflags=gflags))
+    sys.exit(_print_refusal(name or get_program_name(tokens), why, gflags=gflags))
 
 
 def _warn_and_raise_deferred(tokens: list[str], rest: list[str]) -> None:
@@ -279,7 +281,7 @@ def _warn_and_raise_deferred(tokens: list[str], rest: list[str]) -> None:
     raise_deferred(rest)
 
 
-def program_of(tokens: Sequence[str]) -> str:
+def get_program_name(tokens: Sequence[str]) -> str:
     """Return the name of the program, for messages."""
     return os.path.basename(tokens[0] if tokens else "") or _NAMELESS
 

@@ -89,7 +89,7 @@ class Parser(argparse.ArgumentParser):
         print_error(f"{self.format_usage()}{self.prog}: error: {message}")
         sys.exit(self.failed)
 
-    def refuse(self, token: str) -> NoReturn:
+    def exit_for_unexpected_token(self, token: str) -> NoReturn:
         """End the program: there is no such option, or one argument too many."""
         name = token.partition("=")[0]
         if not token.startswith("-"):
@@ -109,7 +109,7 @@ class Parser(argparse.ArgumentParser):
             self._refuse_command(tokens[0])
         options, unknown = super().parse_known_args(tokens, namespace)
         if unknown:
-            self.refuse(unknown[0])
+            self.exit_for_unexpected_token(unknown[0])
         return options, []
 
     def _refuse_command(self, name: str) -> NoReturn:
@@ -127,7 +127,7 @@ class Parser(argparse.ArgumentParser):
             if token == "--":
                 return
             if name.startswith("--") and name not in self.own_options and not awaiting:
-                self.refuse(token)
+                self.exit_for_unexpected_token(token)
             awaiting = self.takes_value(name) and not equals
 
 

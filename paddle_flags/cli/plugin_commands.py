@@ -98,12 +98,12 @@ def _prepare_list(parser: Parser, options: argparse.Namespace, line: Line) -> Ac
     left_out: dict[str, str] = {}
     text = render_flag_list(options.format, program=PROGRAM, all=options.all, left_out=left_out)
 
-    def act() -> None:
+    def print_list() -> None:
         print_or_exit(text)
         for name, why in left_out.items():
             print_error(f"{PROGRAM}: left out: {escape_controls(name)} {why}")
 
-    return act
+    return print_list
 
 
 def _unexpected_argument(argument: str, line: Line) -> str:
@@ -189,14 +189,14 @@ def _prepare_doctor(parser: Parser, options: argparse.Namespace, line: Line) -> 
     files = set_flags(parser, options, line, allow_pending=True)
     report = examine(files, refused, refused_files, options.env_prefix)
 
-    def act() -> None:
+    def print_report_or_exit() -> None:
         print_or_exit(
             json.dumps(report, indent=2) if options.json else "\n".join(format_report_lines(report))
         )
         if report["problems"]:
             sys.exit(1)
 
-    return act
+    return print_report_or_exit
 
 
 COMMANDS = {

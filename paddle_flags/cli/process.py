@@ -8,7 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags._core.names import normalize_name, suggest_name
-from paddle_flags.cli.batch import batch_of, display_text, is_selected, raise_together
+from paddle_flags.cli.batch import (
+    format_value_or_none,
+    is_selected,
+    parse_change_batch,
+    raise_together,
+)
 from paddle_flags.cli.flag_text import (
     changes_table,
     check_names,
@@ -157,14 +162,14 @@ class Process(_Readable):
 
     def do_set(self) -> Report:
         """Change flags."""
-        batch = batch_of(self.options)
+        batch = parse_change_batch(self.options)
         expect: Mapping[str, Any] | None = batch.expect or None
         try:
             result = self.client.change(
                 batch.values,
                 expect=expect,
                 reason=self.options.reason,
-                duration=_parse_duration(self.options.duration),
+                duration=_convert_plain_seconds(self.options.duration),
                 dry_run=self.options.dry_run,
                 confirm=self.options.confirm,
             )
@@ -259,7 +264,7 @@ class Process(_Readable):
             wanted = [
                 e for each, e in expected.items() if normalize_name(each) == normalize_name(name)
             ]
-            texts = [shorten(display_text(each)) for each in (current, *wanted)]
+            texts = [shorten(format_value_or_none(each)) for each in (current, *wanted)]
             return f"{name}: is " + ", expected ".join(texts)
         if part.status == "PD_ERR_UNDEFINED" and "did you mean" not in text:
             return text + suggest_name(normalize_name(name), self._known_names)
@@ -294,7 +299,7 @@ class Gateway(Process):
     kind = "a gateway"
 
 
-def _parse_duration(text: str | None) -> float | str | None:
+def _convert_plain_seconds(text: str | None) -> float | str | None:
     """Return a plain number of seconds as a number; the process reads all else."""
     if text is not None and re.fullmatch(r"\d{1,15}(\.\d{1,9})?", text, re.ASCII):
         return float(text)

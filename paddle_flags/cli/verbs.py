@@ -1,6 +1,6 @@
 """The verbs for running processes and fleets: their arguments, and how they run.
 
-`list` and `explain` are also commands for the flags of plugins: see `is_about_plugins`.
+`list` and `explain` are also commands for the flags of plugins: see `has_plugin_loading_option`.
 """
 
 from __future__ import annotations
@@ -299,7 +299,7 @@ _ENVIRONMENT = ("--env-prefix", "--env-ignore-empty", "--env-files", "--env-flag
 _LOADING = ("-p", "--plugin", "-m", "--config", *_ENVIRONMENT, "--format", "--long")
 
 
-def is_about_plugins(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> bool:
+def has_plugin_loading_option(parser: Parser, plugins: Parser, tokens: Sequence[str]) -> bool:
     """Return whether `list` or `explain` is about the flags of plugins in this process.
 
     It is if one of the options is there that load plugins and values, or that write a listing
@@ -367,7 +367,7 @@ def _run_verb(verb: Verb, options: argparse.Namespace) -> Report:
         raise FlagArgumentError(
             f"unexpected argument {arguments[int(verb.max_arguments)] or repr('')}"
         )
-    _store_named_arguments(options)
+    _interpret_change_arguments(options)
     return target.run_verb(options.verb)
 
 
@@ -385,7 +385,7 @@ def _run_without_target(options: argparse.Namespace) -> Report:
     return list_processes(options)
 
 
-def _store_named_arguments(options: argparse.Namespace) -> None:
+def _interpret_change_arguments(options: argparse.Namespace) -> None:
     """Give the arguments of changes their names."""
     if options.verb in ("set", "unset"):
         is_set = options.verb == "set"

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from paddle_flags.cli.batch import display_text, is_selected
+from paddle_flags.cli.batch import format_value_or_none, is_selected
 from paddle_flags.cli.flag_text import (
     describe_unknown_names,
     fetch_units,
@@ -74,7 +74,11 @@ def _describe_change(change: dict[str, Any], units: Mapping[str, str]) -> str:
     kind = str(change["kind"])
     if kind == "value":
         return format_old_and_new(change, units)
-    return f"{kind} as {display_text(change['new'])}" if change.get("new") is not None else kind
+    return (
+        f"{kind} as {format_value_or_none(change['new'])}"
+        if change.get("new") is not None
+        else kind
+    )
 
 
 def _describe_stream_event(event: Event) -> list[str]:

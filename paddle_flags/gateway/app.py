@@ -78,7 +78,7 @@ class Gateway:
     # ---- Processes ----
 
     async def _list_processes(self, request: Request) -> Response:
-        _check_parameters(request)
+        _read_query_parameters(request)
         return JsonResponse(
             {
                 "processes": await self._processes.list_processes(),
@@ -88,10 +88,12 @@ class Gateway:
 
     async def _relay(self, method: str, request: Request) -> Response:
         """Answer what the process answers to a method of its protocol."""
-        params: Any = _check_parameters(request, *["since"] * (method == "flags.list"))
+        params: Any = _read_query_parameters(request, *["since"] * (method == "flags.list"))
         seconds = 0.0
         if request.method == "POST":  # passed on as it is: the process has the rules
-            params, seconds = _add_identity(await request.body(), _client_identity(request))
+            params, seconds = _make_relayed_parameters(
+                await request.body(), _client_identity(request)
+            )
         elif method == "flags.get":
             params["name"] = request.path_params["name"]
         elif method == "changes.list":
@@ -103,7 +105,7 @@ class Gateway:
 
     async def _stream(self, request: Request) -> Response:
         """Stream what changes from now on."""
-        since = _check_parameters(request, "since").get("since")
+        since = _read_query_parameters(request, "since").get("since")
         since = request.headers.get("last-event-id") or since
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
@@ -117,16 +119,16 @@ class Gateway:
     # ---- Fleets ----
 
     async def _list_fleets(self, request: Request) -> Response:
-        _check_parameters(request)
+        _read_query_parameters(request)
         listed = [{"fleet": n, "url": each.url} for n, each in enumerate(self._fleets, 1)]
         return JsonResponse({"fleets": listed, "you": _describe_client_rights(request)})
 
     async def _show_fleet(self, request: Request) -> Response:
-        _check_parameters(request)
+        _read_query_parameters(request)
         return JsonResponse(await run_in_thread(self._find_fleet(request).document))
 
     async def _change_fleet(self, request: Request) -> Response:
-        _check_parameters(request)
+        _read_query_parameters(request)
         by = _client_identity(request) or {}
         who = " at ".join(filter(None, [by.get("label"), by.get("host")]))
         return JsonResponse(
@@ -140,14 +142,14 @@ class Gateway:
         raise Refusal(404, "unknown", f"there is no fleet {number}")
 
     async def _show_openapi(self, request: Request) -> Response:
-        _check_parameters(request)
+        _read_query_parameters(request)
         return JsonResponse(openapi())
 
 
 # ---- Requests ----
 
 
-def _check_parameters(request: Request, *known: str) -> dict[str, str]:
+def _read_query_parameters(request: Request, *known: str) -> dict[str, str]:
     """Return the parameters in the query, none of which is unknown or there twice."""
     given = request.query_params.multi_items()
     for name, _ in given:
@@ -173,7 +175,7 @@ def _client_identity(request: Request) -> dict[str, str] | None:
     return {"label": label[:200], **({"host": host[:200]} if host else {})}
 
 
-def _add_identity(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
+def _make_relayed_parameters(body: bytes, behalf: dict[str, str] | None) -> tuple[bytes, float]:
     """Return the parameters of a request from its body, and for how long it may wait.
 
     The members stay as they are, and the process refuses one that is there twice. Line breaks

@@ -75,7 +75,7 @@ class WatchedFleet:
         on = selector(given["role"], given["host"], given["member"])
         wait = _WAIT if given["wait"] is None else given["wait"]
         if not 0 <= wait <= _LONGEST_WAIT:
-            _refuse_member("wait", f"expected seconds, at most {_LONGEST_WAIT:g}")
+            _raise_field_error("wait", f"expected seconds, at most {_LONGEST_WAIT:g}")
         fleet = Fleet(self._connect(), by=f"{by} through a gateway" if by else None)
         outcome = fleet.change(
             [Change(name, value, on) for name, value in given["set"].items()],
@@ -98,13 +98,13 @@ def _read_request(body: bytes) -> dict[str, Any]:
     """Return the fields of a body, each with None if it isn't there, and the values as text."""
     given = _parse_json(body)
     if not isinstance(given, dict):
-        _refuse_member("body", "expected one JSON object")
+        _raise_field_error("body", "expected one JSON object")
     for name in given.keys() - _FIELDS.keys():
-        _refuse_member(name, f"unknown member; expected one of {', '.join(_FIELDS)}")
+        _raise_field_error(name, f"unknown member; expected one of {', '.join(_FIELDS)}")
     given = {**dict.fromkeys(_FIELDS), **given}
     fault = find_invalid_field(given, FleetChangeRequest)
     if fault is not None or not given["reason"]:
-        _refuse_member(fault or "reason", "is missing, or has another type")
+        _raise_field_error(fault or "reason", "is missing, or has another type")
     texts = _parse_json(body, parse_int=str, parse_float=str)["set"]  # digits as they stand there
     return {**given, "set": {name: _SWITCHES.get(text, text) for name, text in texts.items()}}
 
@@ -113,20 +113,20 @@ def _parse_json(body: bytes, **options: Any) -> Any:
     try:
         return json.loads(
             body.decode("utf-8"),
-            object_pairs_hook=_object_of_unique_members,
-            parse_constant=lambda each: _refuse_member("body", f"{each} is not JSON"),
+            object_pairs_hook=_build_unique_key_dict,
+            parse_constant=lambda each: _raise_field_error("body", f"{each} is not JSON"),
             **options,
         )
     except (ValueError, RecursionError) as error:
-        return _refuse_member("body", f"expected JSON: {error}"[:200])
+        return _raise_field_error("body", f"expected JSON: {error}"[:200])
 
 
-def _object_of_unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _build_unique_key_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        _refuse_member("body", "a member is there twice")
+        _raise_field_error("body", "a member is there twice")
     return made
 
 
-def _refuse_member(name: str, why: str) -> NoReturn:
+def _raise_field_error(name: str, why: str) -> NoReturn:
     raise FlagArgumentError(f"{name}: {why}")

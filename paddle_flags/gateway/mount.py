@@ -33,7 +33,7 @@ class MountedClients(Clients):
     def __init__(self, authorize: Callable[[Request], Any]) -> None:
         self._authorize = authorize
 
-    async def user_of(self, request: Request) -> User | None:
+    async def authenticate_request(self, request: Request) -> User | None:
         """Return who sends a request."""
         answer = self._authorize(request)
         if inspect.isawaitable(answer):

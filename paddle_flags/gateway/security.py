@@ -57,7 +57,7 @@ class Clients:
 
     unknown: tuple[int, str, str]  # the refusal of somebody else
 
-    async def user_of(self, request: Request) -> User | None:
+    async def authenticate_request(self, request: Request) -> User | None:
         """Return who sends a request."""
         raise NotImplementedError
 
@@ -70,7 +70,7 @@ class TokenClients(Clients):
     def __init__(self, users: Mapping[str, User]) -> None:
         self._users = users
 
-    async def user_of(self, request: Request) -> User | None:
+    async def authenticate_request(self, request: Request) -> User | None:
         """Return who sends a request."""
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         sent = given.strip().encode()
@@ -93,7 +93,7 @@ class BrowserClient(Clients):
         self.path = f"/open/{self._link}"
         self._home = home
 
-    async def user_of(self, request: Request) -> User | None:
+    async def authenticate_request(self, request: Request) -> User | None:
         """Return who sends a request."""
         sent = request.cookies.get(self._name, "").encode()
         return User("", "change") if hmac.compare_digest(sent, self._secret.encode()) else None
@@ -101,7 +101,7 @@ class BrowserClient(Clients):
     async def sign_in(self, request: Request) -> Response:
         """Answer the request for the link."""
         answer = RedirectResponse(self._home, 303)
-        if await self.user_of(request):  # gone back to, or loaded again
+        if await self.authenticate_request(request):  # gone back to, or loaded again
             return answer
         sent = request.scope["path"].removeprefix("/open/").encode()
         if self._link is None or not hmac.compare_digest(sent, self._link.encode()):
@@ -140,7 +140,7 @@ class Guard:
         self._requests += 1
         try:
             answer = await self._sign_in_or_authorize(request) or self._app
-            await answer(scope, _limit_body(receive), send_with_headers)
+            await answer(scope, _wrap_receive_with_limits(receive), send_with_headers)
         except Refusal as refusal:
             await problem_response(refusal)(scope, receive, send_with_headers)
         finally:
@@ -152,11 +152,11 @@ class Guard:
         path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
         if isinstance(self._clients, BrowserClient) and path.startswith("/open/"):
             return await self._clients.sign_in(request)
-        user = await self._clients.user_of(request)
+        user = await self._clients.authenticate_request(request)
         if user is None and (_PRIVATE.match(path) or not isinstance(self._clients, TokenClients)):
             raise Refusal(*self._clients.unknown)
         if user is not None and "protocol" in request.scope.get("state", {}):
-            request.scope["state"]["protocol"].mark_known()
+            request.scope["state"]["protocol"].mark_client_known()
         if self._requests > MOST_REQUESTS:
             raise Refusal(503, "busy", f"{MOST_REQUESTS} requests are being answered")
         request.scope["user"] = user
@@ -191,7 +191,7 @@ class Guard:
             raise Refusal(415, "media-type", "expected Content-Type: application/json")
 
 
-def _limit_body(receive: Receive) -> Receive:
+def _wrap_receive_with_limits(receive: Receive) -> Receive:
     """Return what gives a body that is neither too large nor too slow, and then whatever comes."""
     left, end = BODY_MAX, asyncio.get_running_loop().time() + PATIENCE
     more = True
@@ -229,7 +229,7 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Let the client in, for whom the oldest unknown one may have to leave."""
-        if self.port and not _is_from_own_user(transport, self.port):
+        if self.port and not _is_peer_user_trusted(transport, self.port):
             transport.abort()
             return
         if len(self.unknown) >= MOST_UNKNOWN:
@@ -254,7 +254,7 @@ class BoundedProtocol(H11Protocol):
         if self._early:
             self.data_received(self._early)
 
-    def mark_known(self) -> None:
+    def mark_client_known(self) -> None:
         """Something allowed has come."""
         self.unknown.pop(self._raw, None)
 
@@ -282,12 +282,12 @@ class BoundedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._set_head_deadline(head=False)
-        self.mark_known()
+        self.mark_client_known()
         if self.transport is not None:
             super().connection_lost(exc)
 
 
-def _is_from_own_user(transport: asyncio.Transport, port: int) -> bool:
+def _is_peer_user_trusted(transport: asyncio.Transport, port: int) -> bool:
     """Return whether a program of this user, or of root, has connected to a port of 127.0.0.1.
 
     A connection that its process has left has no inode, and Linux says uid 0 of it.

@@ -98,10 +98,12 @@ def _run_server(
         timeout_graceful_shutdown=_LINGER,
     )
     with suppress(KeyboardInterrupt):  # which uvicorn raises again when it has ended in order
-        asyncio.run(_serve(uvicorn.Server(config), made, idle))
+        asyncio.run(_serve_until_idle(uvicorn.Server(config), made, idle))
 
 
-async def _serve(server: uvicorn.Server, made: socket.socket, idle: float | None) -> None:
+async def _serve_until_idle(
+    server: uvicorn.Server, made: socket.socket, idle: float | None
+) -> None:
     watch = asyncio.create_task(_stop_when_idle(server, idle)) if idle is not None else None
     try:
         await server.serve([made])
