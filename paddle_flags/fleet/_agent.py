@@ -106,7 +106,7 @@ class ProgramFlags:
     def disconnect_if_ended(self) -> None:
         """Forget the process that has ended: another one may come."""
         with self._lock:
-            if self._connection is not None and self._connection.is_over():
+            if self._connection is not None and self._connection.is_closed_by_peer():
                 self._disconnect()
 
     def _disconnect(self) -> None:

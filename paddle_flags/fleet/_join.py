@@ -302,7 +302,7 @@ class LocalFlags:
                 news.setdefault(entry.revision, []).append((name, old, new))
         for changes in news.values():
             about = _given.get(changes[0][0]) or last
-            live.report_change(
+            live.report_fleet_change(
                 changes,
                 fleet=self._url,
                 by=about.by if about else "",

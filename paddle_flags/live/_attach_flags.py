@@ -90,22 +90,24 @@ class Pass:
         index = self._index
         place = _read_pointer(self._memory, index.names)
         names = self._memory.read(place, index.sizes["names"])
-        count = index.number("names.count", names)
+        count = index.extract_number("names.count", names)
         if count > FLAGS_MAX:
             count, self.complete = FLAGS_MAX, False
-        nodes = list(self._iter_chunk_nodes(index.number("names.chunks", names), count))
+        nodes = list(self._iter_chunk_nodes(index.extract_number("names.chunks", names), count))
         seen = bytearray(count)
-        at = index.number("names.first_listed", names)
+        at = index.extract_number("names.first_listed", names)
         while 0 < at <= count and not seen[at - 1]:
             seen[at - 1] = 1
             yield from self._yield_if_defined(nodes[at - 1])
-            at = index.number("flag.next_listed", nodes[at - 1])
+            at = index.extract_number("flag.next_listed", nodes[at - 1])
         for i, node in enumerate(nodes):
             if not seen[i]:
                 yield from self._yield_if_defined(node)
 
     def _yield_if_defined(self, node: bytes) -> Iterator[bytes]:
-        if self._index.bits("flag.defined", node) and self._index.number("flag.cells", node):
+        if self._index.extract_bits("flag.defined", node) and self._index.extract_number(
+            "flag.cells", node
+        ):
             yield node
 
     def _iter_chunk_nodes(self, chunks: int, count: int) -> Iterator[bytes]:
@@ -116,7 +118,7 @@ class Pass:
                 chunks + first // most * index.sizes["chunk"], index.sizes["chunk"]
             )
             wanted = min(most, count - first)
-            data = self._memory.read(index.number("chunk.nodes", chunk), size * wanted)
+            data = self._memory.read(index.extract_number("chunk.nodes", chunk), size * wanted)
             for i in range(wanted):
                 yield data[i * size : (i + 1) * size]
 
@@ -131,12 +133,12 @@ class Pass:
     def _read_module_path(self, number: int) -> str:
         index, memory = self._index, self._memory
         modules = memory.read(_read_pointer(memory, index.modules), index.sizes["list"])
-        if not 0 < number <= index.number("list.count", modules):
+        if not 0 < number <= index.extract_number("list.count", modules):
             return ""
         size = index.sizes["row"]
-        row = memory.read(index.number("list.rows", modules) + (number - 1) * size, size)
-        module = memory.read(index.number("row.item", row), index.sizes["module"])
-        return memory.text(index.number("module.path", module))[0]
+        row = memory.read(index.extract_number("list.rows", modules) + (number - 1) * size, size)
+        module = memory.read(index.extract_number("row.item", row), index.sizes["module"])
+        return memory.text(index.extract_number("module.path", module))[0]
 
 
 def _read_pointer(memory: Memory, address: int) -> int:
@@ -161,23 +163,24 @@ class _Flag:
         """Return the flag as the live protocol has it; Unreadable if it isn't one."""
         index = self.index
         self.name = self._read_name()
-        self.cell = self._read_struct("cell", index.number("flag.cells", self.node))
-        self.definition = self._read_struct("def", index.number("cell.def", self.cell))
-        number = index.number("def.type", self.definition)
-        if number not in index.types or number != index.number("flag.type", self.node):
+        self.cell = self._read_struct("cell", index.extract_number("flag.cells", self.node))
+        self.definition = self._read_struct("def", index.extract_number("cell.def", self.cell))
+        number = index.extract_number("def.type", self.definition)
+        if number not in index.types or number != index.extract_number("flag.type", self.node):
             raise Unreadable
         self.type = index.types[number][0]
-        self.items = index.types.get(index.number("def.list", self.definition), ("", 0))[0]
+        self.items = index.types.get(index.extract_number("def.list", self.definition), ("", 0))[0]
         self.sensitive = bool(
-            index.bits("flag.sensitive", self.node) or index.number(_SENSITIVE, self.definition)
+            index.extract_bits("flag.sensitive", self.node)
+            or index.extract_number(_SENSITIVE, self.definition)
         )
         entries = list(self._iter_entries())
         default = next((e for e in entries[:-1] if e.source == "default" and not e.replaced), None)
-        optional = bool(index.number(_OPTIONAL, self.definition)) and not default
+        optional = bool(index.extract_number(_OPTIONAL, self.definition)) and not default
         found: dict[str, Any] = {"name": self.name, "type": self.type}
         if self.items:
             found["items"] = self.items
-        found["help"] = self._read_text(index.number("def.help", self.definition))
+        found["help"] = self._read_text(index.extract_number("def.help", self.definition))
         found.update(self._format_value_fields(entries[0], optional=optional))
         found.update(
             self._format_value_fields(default or entries[-1], optional=optional, default=True)
@@ -187,8 +190,8 @@ class _Flag:
         found.update(self._attributes())
         found.update(self._read_definition_location())
         found["marks"] = self._list_set_marks(optional=optional)
-        over = self.run._startup_over and index.number(_STARTUP, self.definition)
-        if over or index.bits("flag.frozen", self.node):
+        over = self.run._startup_over and index.extract_number(_STARTUP, self.definition)
+        if over or index.extract_bits("flag.frozen", self.node):
             found["frozen"] = True
         found.update(settable=False, refusal="is read from outside")
         if history:
@@ -203,7 +206,7 @@ class _Flag:
         return self.memory.read(address, self.index.sizes[name])
 
     def _read_name(self) -> str:
-        text, _ = self.memory.text(self.index.number("flag.name", self.node))
+        text, _ = self.memory.text(self.index.extract_number("flag.name", self.node))
         if len(text) > _NAME_MAX or not _NAME.fullmatch(text):
             raise Unreadable
         return text
@@ -226,7 +229,7 @@ class _Flag:
             seen.add(address)
             data = self._read_struct(kind, address)
             yield data
-            address = self.index.number(link, data)
+            address = self.index.extract_number(link, data)
 
     def _format_value_fields(
         self, entry: Entry, *, optional: bool, default: bool = False
@@ -251,10 +254,10 @@ class _Flag:
     def _bounds(self) -> dict[str, Any]:
         if self.sensitive or self.type in ("bool", "string"):
             return {}
-        _, size = self.index.types[self.index.number("def.type", self.definition)]
+        _, size = self.index.types[self.index.extract_number("def.type", self.definition)]
         found = {}
         for name in ("min", "max"):
-            bound = decode(self.type, self.index.raw(f"def.{name}", self.definition))
+            bound = decode(self.type, self.index.extract_bytes(f"def.{name}", self.definition))
             if not is_type_limit(self.type, bound, size, upper=name == "max"):
                 found[name] = bound
         return found
@@ -262,7 +265,7 @@ class _Flag:
     def _attributes(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for name, field in self.index.texts:
-            address = self.index.number(field, self.definition)
+            address = self.index.extract_number(field, self.definition)
             text = self._read_text(address) if address else ""
             if text and not (self.sensitive and name == "choices"):
                 found[name] = text.split("|") if self.index.kinds[field] == NAMES else text
@@ -270,11 +273,11 @@ class _Flag:
 
     def _read_definition_location(self) -> dict[str, Any]:
         index = self.index
-        module = self._read_text(index.number("def.module", self.definition))
+        module = self._read_text(index.extract_number("def.module", self.definition))
         return {
-            "module": module or self.run.module_path(index.bits("cell.module", self.cell)),
-            "file": self._read_text(index.number("def.file", self.definition)),
-            "line": index.number("def.line", self.definition),
+            "module": module or self.run.module_path(index.extract_bits("cell.module", self.cell)),
+            "file": self._read_text(index.extract_number("def.file", self.definition)),
+            "line": index.extract_number("def.line", self.definition),
         }
 
     def _list_set_marks(self, *, optional: bool) -> list[str]:
@@ -282,7 +285,7 @@ class _Flag:
         return [
             name
             for name, field in self.index.marks
-            if (other[name] if name in other else self.index.number(field, self.definition))
+            if (other[name] if name in other else self.index.extract_number(field, self.definition))
         ]
 
     # ---- Values ----
@@ -293,41 +296,41 @@ class _Flag:
         assigned = self._find_direct_assignment()
         if assigned:
             yield assigned
-        extra = index.number("flag.extra", node)
+        extra = index.extract_number("flag.extra", node)
         data = self._read_struct("extra", extra) if extra else b""
-        top = index.number("extra.overrides", data) if data else 0
+        top = index.extract_number("extra.overrides", data) if data else 0
         for over in self._iter_chain("overridden", top, "overridden.below"):
-            yield from self._iter_entry_chain(index.number("overridden.values", over))
-        if index.bits("flag.assigned", node):
+            yield from self._iter_entry_chain(index.extract_number("overridden.values", over))
+        if index.extract_bits("flag.assigned", node):
             value = self._read_value_field("extra.base", data) if top else self._read_node_value()
             yield self._make_entry("flag", node, value)
-        yield from self._iter_entry_chain(index.number("flag.history", node))
-        place = self._read_text(index.number("def.file", self.definition))
-        line = index.number("def.line", self.definition)
+        yield from self._iter_entry_chain(index.extract_number("flag.history", node))
+        place = self._read_text(index.extract_number("def.file", self.definition))
+        line = index.extract_number("def.line", self.definition)
         value = self._read_value_field("def.default_value", self.definition)
         yield Entry(value, "default", line, 0, place)
 
     def _iter_entry_chain(self, address: int) -> Iterator[Entry]:
         for data in self._iter_chain("entry", address, "entry.next"):
             entry = self._make_entry("entry", data, self._read_value_field("entry.value", data))
-            yield entry._replace(replaced=bool(self.index.number("entry.replaced", data)))
+            yield entry._replace(replaced=bool(self.index.extract_number("entry.replaced", data)))
 
     def _make_entry(self, kind: str, data: bytes, value: Scalar | None) -> Entry:
         index = self.index
-        source = index.number(f"{kind}.source", data)
+        source = index.extract_number(f"{kind}.source", data)
         return Entry(
             value,
             index.sources.get(source, f"source {source}"),
-            index.number(f"{kind}.line", data),
-            index.number(f"{kind}.column", data),
-            self._read_text(index.number(f"{kind}.place", data)),
+            index.extract_number(f"{kind}.line", data),
+            index.extract_number(f"{kind}.column", data),
+            self._read_text(index.extract_number(f"{kind}.place", data)),
         )
 
     def _read_value_field(self, field: str, data: bytes) -> Scalar | None:
         """Return the value of a pd_value."""
         if self.index.kinds[field] != VALUE:
             raise Unreadable
-        raw = self.index.raw(field, data)
+        raw = self.index.extract_bytes(field, data)
         if self.type == "bool":
             raw = raw[:1]
         return self._decode_scalar(raw[:POINTER] if self.type == "string" else raw)
@@ -336,8 +339,8 @@ class _Flag:
         """Return the value in the node."""
         fields = {"bool": "flag.truth", "string": "flag.text"}
         field = fields.get(self.type, "flag.number")
-        size = self.index.types[self.index.number("def.type", self.definition)][1]
-        return self._decode_scalar(self.index.raw(field, self.node)[:size])
+        size = self.index.types[self.index.extract_number("def.type", self.definition)][1]
+        return self._decode_scalar(self.index.extract_bytes(field, self.node)[:size])
 
     def _decode_scalar(self, raw: bytes) -> Scalar | None:
         if self.sensitive:
@@ -352,25 +355,27 @@ class _Flag:
     def _find_direct_assignment(self) -> Entry | None:
         """Return the value of a variable that the program has assigned to since the last call."""
         index = self.index
-        number = index.number("flag.type", self.node)
-        for cell in self._iter_chain("cell", index.number("flag.cells", self.node), "cell.next"):
-            definition = self._read_struct("def", index.number("cell.def", cell))
-            variable = index.number("def.cell", definition)
-            if not index.number("def.assignable", definition) or not variable:
+        number = index.extract_number("flag.type", self.node)
+        for cell in self._iter_chain(
+            "cell", index.extract_number("flag.cells", self.node), "cell.next"
+        ):
+            definition = self._read_struct("def", index.extract_number("cell.def", cell))
+            variable = index.extract_number("def.cell", definition)
+            if not index.extract_number("def.assignable", definition) or not variable:
                 continue
-            if index.number("def.access", definition):
+            if index.extract_number("def.access", definition):
                 self.run.unread.add(self.name)
-            elif index.number("def.type", definition) == number and not self.sensitive:
+            elif index.extract_number("def.type", definition) == number and not self.sensitive:
                 value = self._decode_scalar(self.memory.read(variable, index.types[number][1]))
                 if format_argument(value or 0) != format_argument(self._read_node_value() or 0):
                     return Entry(value, "run time", 0, 0, self._module_path_of(cell, definition))
         return None
 
     def _module_path_of(self, cell: bytes, definition: bytes) -> str:
-        named = self._read_text(self.index.number("def.module", definition))
-        if named and self.index.bits("cell.registered", cell):
+        named = self._read_text(self.index.extract_number("def.module", definition))
+        if named and self.index.extract_bits("cell.registered", cell):
             return named
-        return self.run.module_path(self.index.bits("cell.module", cell))
+        return self.run.module_path(self.index.extract_bits("cell.module", cell))
 
 
 def _origin(entry: Entry) -> dict[str, str]:

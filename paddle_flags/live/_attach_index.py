@@ -75,7 +75,7 @@ def _iter_images(memory: Memory) -> Iterator[_Image]:
     others: list[str] = []
     found = False
     for region in memory.regions:
-        head = memory.peek(region.start, 64) if _is_file_start(region) else b""
+        head = memory.read_uncached(region.start, 64) if _is_file_start(region) else b""
         if len(head) < 64 or not head.startswith(_MAGIC):
             continue
         if head[4:6] + head[18:20] != own:
@@ -241,11 +241,11 @@ class Index:
         for i in range(count):
             name, *row = _ROW.unpack_from(table, i * row_size)
             self._add_row(name.rstrip(b"\0").decode("ascii", "replace"), *row)
-        self._add_bits(memory, examples)
+        self._locate_bit_fields(memory, examples)
         self._check()
-        self.marks = self._attribute_fields(MARK)
+        self.marks = self._select_definition_fields(MARK)
         """The attributes that are true or false: the name of each, and its field."""
-        self.texts = self._attribute_fields(TEXT, NAMES)
+        self.texts = self._select_definition_fields(TEXT, NAMES)
         """Likewise those that are text."""
 
     def _add_row(self, name: str, kind: int, at: int, size: int) -> None:
@@ -263,7 +263,7 @@ class Index:
             self.kinds[name] = kind
             self._fields[name] = slice(at, at + size)
 
-    def _add_bits(self, memory: Memory, examples: int) -> None:
+    def _locate_bit_fields(self, memory: Memory, examples: int) -> None:
         for name, (at, size) in self._examples.items():
             example = memory.read(examples + at, size)
             used = [i for i, byte in enumerate(example) if byte]
@@ -284,22 +284,22 @@ class Index:
         if lacks or not 0 < self.constants.get("chunk.count", 0) <= 1 << 16:
             raise Unreadable
 
-    def _attribute_fields(self, *kinds: int) -> list[tuple[str, str]]:
+    def _select_definition_fields(self, *kinds: int) -> list[tuple[str, str]]:
         return [
             (name.partition(".")[2], name)
             for name, kind in self.kinds.items()
             if kind in kinds and name.startswith("def.")
         ]
 
-    def number(self, name: str, data: bytes) -> int:
+    def extract_number(self, name: str, data: bytes) -> int:
         """Return a field of a struct as an unsigned number."""
         return int.from_bytes(data[self._fields[name]], sys.byteorder)
 
-    def raw(self, name: str, data: bytes) -> bytes:
+    def extract_bytes(self, name: str, data: bytes) -> bytes:
         """Return the bytes of a field."""
         return data[self._fields[name]]
 
-    def bits(self, name: str, data: bytes) -> int:
+    def extract_bits(self, name: str, data: bytes) -> int:
         """Return a bit field of a struct."""
         place, mask, shift = self._bits[name]
         return (int.from_bytes(data[place], sys.byteorder) & mask) >> shift

@@ -68,7 +68,7 @@ class Memory:
         self._texts_left = _TEXTS_MAX
         self._structs_left = _STRUCTS_MAX
 
-    def region(self, address: int) -> Region | None:
+    def find_region(self, address: int) -> Region | None:
         """Return the region with this address."""
         index = bisect_right(self._starts, address) - 1
         found = self.regions[index] if index >= 0 else None
@@ -89,7 +89,7 @@ class Memory:
             raise Unreadable
         return data
 
-    def peek(self, address: int, size: int) -> bytes:
+    def read_uncached(self, address: int, size: int) -> bytes:
         """Return a few bytes without their page; as many as there are."""
         self._left -= size
         if self._left < 0:
@@ -125,10 +125,10 @@ class Memory:
 
     def _get_page(self, page: int) -> bytes:
         found = self._pages.get(page)
-        return self._read_pages(page) if found is None else found
+        return self._fetch_and_cache_pages(page) if found is None else found
 
-    def _read_pages(self, page: int) -> bytes:
-        region = self.region(page * PAGE)
+    def _fetch_and_cache_pages(self, page: int) -> bytes:
+        region = self.find_region(page * PAGE)
         if not region or not region.access.startswith("r"):
             raise Unreadable
         count = min(_AHEAD, (region.end - page * PAGE) // PAGE)
@@ -152,7 +152,7 @@ class _Part(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("size", ctypes.c_size_t))
 
 
-def _load_readv() -> Callable[..., int]:
+def _load_process_vm_readv() -> Callable[..., int]:
     found = getattr(ctypes.CDLL(None, use_errno=True), "process_vm_readv", None)
     if not sys.platform.startswith("linux") or found is None:
         raise AttachError("reading another process needs process_vm_readv, which only Linux has")
@@ -164,7 +164,7 @@ def _load_readv() -> Callable[..., int]:
 
 def make_fetcher(pid: int) -> Callable[[int, int], bytes]:
     """Return a function that reads the memory of a process, never more than 16 pages at once."""
-    call = _load_readv()
+    call = _load_process_vm_readv()
 
     def fetch(address: int, size: int) -> bytes:
         buffer = ctypes.create_string_buffer(size)

@@ -105,8 +105,8 @@ class Client:
             message = f"confirm: {quote_value(confirm)}: expected a list of names, not a text"
             raise errors.FlagTypeError(message)
         params = {
-            "set": _argument_texts(values),
-            "expect": None if expect is None else _argument_texts(expect),
+            "set": _format_all_arguments(values),
+            "expect": None if expect is None else _format_all_arguments(expect),
             "reason": reason,
             "for": duration,
             "dry_run": dry_run or None,
@@ -162,12 +162,12 @@ def _is_worth_retrying(error: LiveError) -> bool:
     return busy or isinstance(error, LiveConnectionError)
 
 
-def _argument_texts(values: Mapping[str, NewValue]) -> dict[str, str | None]:
+def _format_all_arguments(values: Mapping[str, NewValue]) -> dict[str, str | None]:
     """Return the values as a command line has them."""
-    return {name: _argument_text(name, value) for name, value in values.items()}
+    return {name: _format_checked_argument(name, value) for name, value in values.items()}
 
 
-def _argument_text(name: str, value: NewValue) -> str | None:
+def _format_checked_argument(name: str, value: NewValue) -> str | None:
     if value is None:
         return None
     if isinstance(value, (bool, int, float, str, list, tuple)):

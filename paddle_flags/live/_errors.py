@@ -66,7 +66,7 @@ TITLES = {
 _MOST_ERRORS = 1000
 
 
-def make_refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
+def make_problem_error(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
     """Return the exception for a problem, of which `fields` has `detail`, `errors` and `current`.
 
     They may come from any program that listens there.
@@ -77,7 +77,7 @@ def make_refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
         status,
         kind,
         title,
-        _get_text(fields, "detail") or title,
+        _get_text_field(fields, "detail") or title,
         tuple(each for each in listed[:_MOST_ERRORS] if isinstance(each, dict))
         if isinstance(listed, list)
         else (),
@@ -92,14 +92,14 @@ def make_refusal(status: int, kind: str, fields: dict[str, Any]) -> LiveError:
 
 
 def _make_flag_error(fields: dict[str, Any], problem: Problem) -> LiveError:
-    name = _get_text(fields, "name")
-    part = LiveError(_get_text(fields, "detail") or f"{name}: {problem.title}")
+    name = _get_text_field(fields, "name")
+    part = LiveError(_get_text_field(fields, "detail") or f"{name}: {problem.title}")
     part.problem = problem
     part.name = name or None
-    part.status = _get_text(fields, "code") or LiveError.status
+    part.status = _get_text_field(fields, "code") or LiveError.status
     return part
 
 
-def _get_text(fields: dict[str, Any], name: str) -> str:
+def _get_text_field(fields: dict[str, Any], name: str) -> str:
     value = fields.get(name)
     return value if isinstance(value, str) else ""

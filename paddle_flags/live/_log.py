@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Event = Mapping[str, Any]
 
-__all__ = ["log_event", "logger", "message_of", "warn_change_at_exit"]
+__all__ = ["format_event", "log_event", "logger", "warn_change_at_exit"]
 
 logger = logging.getLogger("paddle_flags.live")
 """Gets each event, with the level INFO, or WARNING if the change was refused."""
@@ -28,10 +28,10 @@ def log_event(event: Event) -> None:
     """Log an event of the audit; docs/how-to/audit-and-metrics.md lists its fields."""
     level = logging.WARNING if event.get("result") == "refused" else logging.INFO
     if logger.isEnabledFor(level):
-        logger.log(level, message_of(event), extra={"paddle_flags": event})
+        logger.log(level, format_event(event), extra={"paddle_flags": event})
 
 
-def message_of(event: Event) -> str:
+def format_event(event: Event) -> str:
     """Return an event as one line, in which no text of a client passes for another part."""
     kind = str(event.get("event"))
     heads = {"set": "change", "ended": "end of change", "fleet": "fleet change"}
@@ -63,9 +63,11 @@ def _event_line(head: str, event: Event) -> str:
     if event.get("until"):
         parts.append(f"until {_quote_unless_word(event['until'])}")
     if event.get("reason"):
-        parts.append(f"reason {_quoted(event['reason'])}")
+        parts.append(f"reason {_quote_or_no_value(event['reason'])}")
     if event.get("detail"):
-        parts.append(f"{_quote_unless_word(event.get('kind'))} {_quoted(event['detail'])}")
+        parts.append(
+            f"{_quote_unless_word(event.get('kind'))} {_quote_or_no_value(event['detail'])}"
+        )
     return "; ".join(parts)
 
 
@@ -73,8 +75,8 @@ def _change_text(flag: Event) -> str:
     name = _quote_unless_word(flag.get("name"))
     if "new" not in flag:
         return name
-    old = f"from {_quoted(flag['old'])} " if "old" in flag else ""
-    return f"{name} {old}to {_quoted(flag['new'])}"
+    old = f"from {_quote_or_no_value(flag['old'])} " if "old" in flag else ""
+    return f"{name} {old}to {_quote_or_no_value(flag['new'])}"
 
 
 def _who_text(who: Event) -> str:
@@ -88,9 +90,9 @@ def _who_text(who: Event) -> str:
 
 def _quote_unless_word(text: object) -> str:
     """Return the text, in quotes if it isn't one word."""
-    return str(text) if _WORD.fullmatch(str(text)) else _quoted(text)
+    return str(text) if _WORD.fullmatch(str(text)) else _quote_or_no_value(text)
 
 
-def _quoted(value: object) -> str:
+def _quote_or_no_value(value: object) -> str:
     """Return text in quotes; control characters, and those that reorder a line, are escaped."""
     return "no value" if value is None else quote_value(str(value))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check_document
-from paddle_flags.live._errors import LiveConnectionError, LiveError, make_refusal
+from paddle_flags.live._errors import LiveConnectionError, LiveError, make_problem_error
 from paddle_flags.live._rpc import LONGEST, connection_error
 
 if TYPE_CHECKING:
@@ -199,7 +199,9 @@ def _read_document(answer: http.client.HTTPResponse) -> Any:
     if answer.status == http.client.OK:
         return document
     fields = document if isinstance(document, dict) else {}
-    raise make_refusal(answer.status, str(fields.get("type", "")).removeprefix(PROBLEM), fields)
+    raise make_problem_error(
+        answer.status, str(fields.get("type", "")).removeprefix(PROBLEM), fields
+    )
 
 
 def _read_events(answer: http.client.HTTPResponse, mark: str) -> Iterator[Event]:

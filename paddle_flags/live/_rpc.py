@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from paddle_flags.errors import FlagUnsupportedError
 from paddle_flags.live._documents import ANSWERS, EVENTS, Event, check_document
-from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, make_refusal
+from paddle_flags.live._errors import TITLES, LiveConnectionError, LiveError, make_problem_error
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -74,7 +74,7 @@ class Connection:
         with _shorten_path(self._path) as path:
             while True:
                 try:
-                    self._prepare_socket().connect(path)
+                    self._get_timed_socket().connect(path)
                     break
                 except BlockingIOError:  # too many clients are connecting
                     time.sleep(_RETRY)
@@ -89,7 +89,7 @@ class Connection:
             with self._lock:
                 self._socket.close()
 
-    def is_over(self) -> bool:
+    def is_closed_by_peer(self) -> bool:
         """Return whether the process has closed it, as by its end; between two requests."""
         poll = select.poll()
         poll.register(self._socket or -1, select.POLLIN)
@@ -112,7 +112,7 @@ class Connection:
         if len(line) > _LONGEST_REQUEST:
             raise LiveError(f"the request has more than {_LONGEST_REQUEST} bytes")
         try:
-            self._prepare_socket().sendall(line)
+            self._get_timed_socket().sendall(line)
         except OSError as error:
             raise connection_error(self._path, error) from error
         result = _result_of(_decode(self._receive_line()), self._count)
@@ -184,7 +184,7 @@ class Connection:
             if searched > self._longest:
                 _raise_malformed(f"it is longer than {self._longest} bytes")
             try:
-                part = self._prepare_socket().recv(_PART)
+                part = self._get_timed_socket().recv(_PART)
                 if not part:
                     raise ConnectionResetError
             except OSError as error:
@@ -194,7 +194,7 @@ class Connection:
         del self._data[: end + 1]
         return line
 
-    def _prepare_socket(self) -> socket.socket:
+    def _get_timed_socket(self) -> socket.socket:
         """Return the socket, for what may take the time that is left."""
         if self._socket is None or self._aborted:
             raise ConnectionResetError
@@ -256,11 +256,11 @@ def _refusal_of(error: dict[str, Any]) -> LiveError:
     fields = data if isinstance(data, dict) else {}
     fields = {**fields, "detail": str(error.get("message") or "")}
     if code in _MALFORMED:
-        return make_refusal(400, "malformed", fields)
+        return make_problem_error(400, "malformed", fields)
     kind = fields.get("kind")
     if isinstance(code, int) and 400 <= code <= 599 and kind in list(TITLES):
-        return make_refusal(code, kind, fields)
-    return make_refusal(500, "internal", fields)
+        return make_problem_error(code, kind, fields)
+    return make_problem_error(500, "internal", fields)
 
 
 def _event_of(message: dict[str, Any]) -> Event:

@@ -107,7 +107,7 @@ class Server:
         options.audit, options.context = new_text_callback(self._handle_event)
         _call_library("pd_live_serve", ctypes.byref(options), ctypes.byref(self._handle))
         _servers.append(self)
-        _close_at_child_exit(self)
+        _register_child_exit_closing(self)
 
     def _handle_event(self, event: bytes) -> None:
         """Hand over an event, on a thread of the library."""
@@ -231,7 +231,7 @@ def _encode(text: str | None) -> bytes | None:
     return None if text is None else os.fsencode(text)
 
 
-def report_change(
+def report_fleet_change(
     flags: Sequence[tuple[str, str | None, str | None]],
     *,
     by: str,
@@ -259,7 +259,7 @@ def count_temporary_changes() -> int:
     return int(_load_library().pd_live_count_temporary())
 
 
-def _close_at_child_exit(*servers: Server) -> None:
+def _register_child_exit_closing(*servers: Server) -> None:
     """Close the servers when a child of multiprocessing ends, which it does without atexit."""
     util: Any = sys.modules.get("multiprocessing.util")
     for server in servers if util else ():
@@ -272,7 +272,7 @@ def _register_closing_finalizer(server: Server) -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: _close_at_child_exit(*_servers))
+    os.register_at_fork(after_in_child=lambda: _register_child_exit_closing(*_servers))
 
 
 @atexit.register

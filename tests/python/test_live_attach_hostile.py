@@ -105,10 +105,10 @@ def node_of(image: Image, number: int) -> int:
     """Return the address of the node of a flag, counted in the order of their nodes."""
     index, memory = index_of(image), image.memory()
     names = memory.read(word_at(image, index.names), index.sizes["names"])
-    chunk = memory.read(index.number("names.chunks", names), index.sizes["chunk"])
-    first, size = index.number("chunk.nodes", chunk), index.sizes["flag"]
-    nodes = [first + i * size for i in range(index.number("names.count", names))]
-    return [n for n in nodes if index.bits("flag.defined", memory.read(n, size))][number]
+    chunk = memory.read(index.extract_number("names.chunks", names), index.sizes["chunk"])
+    first, size = index.extract_number("chunk.nodes", chunk), index.sizes["flag"]
+    nodes = [first + i * size for i in range(index.extract_number("names.count", names))]
+    return [n for n in nodes if index.extract_bits("flag.defined", memory.read(n, size))][number]
 
 
 def word_at(image: Image, address: int) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from paddle_flags.live._log import log_event, message_of
+from paddle_flags.live._log import format_event, log_event
 
 WHO = {"uid": 1000, "pid": 815, "command": "paddle-flags"}
 SET = {
@@ -98,7 +98,7 @@ def test_a_refusal_is_a_warning_with_its_kind_and_detail(logged):
     ],
 )  # fmt: skip
 def test_each_event_has_its_sentence(event, message):
-    assert message_of(event) == message
+    assert format_event(event) == message
 
 
 HOSTILE = "a\nroot: change 9\r\x1b[2J\x00\u202e\u2028\x85\ud800 '; by uid 0\\"
