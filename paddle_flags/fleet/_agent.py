@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._document import Fact, Facts, shorten_text
-from paddle_flags.fleet._flags import NEVER, Steps, Traits, Values, cut_reason
+from paddle_flags.fleet._document import Fact, Facts, shorten_for_json
+from paddle_flags.fleet._flags import NEVER, Steps, Traits, Values, join_errors
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import TIMEOUT, open_store
 from paddle_flags.fleet._role import AGENT, Options
@@ -149,7 +149,7 @@ class ProgramFlags:
         validators = object()  # nobody says whether they are the same
         return Traits(str(flag["source"]), "sensitive" in marks, closed, validators)
 
-    def describe_missing(self, name: str) -> str:
+    def explain_undefined_flag(self, name: str) -> str:
         listed = self._refresh_flags()
         if not listed:
             return f"{name}: the program has defined no flag yet"
@@ -168,7 +168,7 @@ class ProgramFlags:
             found.add_names(name, _other_names(flag), sensitive=sensitive, unsafe="unsafe" in marks)
             if "per_process" not in marks and not sensitive:
                 texts = [flag.get(each) for each in Fact._fields]
-                short = (shorten_text(t) if isinstance(t, str) else "" for t in texts)
+                short = (shorten_for_json(t) if isinstance(t, str) else "" for t in texts)
                 found.values[name] = Fact(*short)
         return found.with_defaults_digest()
 
@@ -198,7 +198,7 @@ class ProgramFlags:
         try:
             self.ask("fleet.apply", {"fleet": self._url, "values": texts, **more})
         except LiveError as error:
-            return cut_reason(error.errors or [error])
+            return join_errors(error.errors or [error])
         return None
 
     def _write_snapshot(self, trail: Sequence[Values]) -> None:

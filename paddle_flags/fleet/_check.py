@@ -65,10 +65,10 @@ class Barrier:
 
     def wait(self) -> None:
         """Wait for the others and compare; raise CheckError."""
-        self._deadline = self._clock.now() + self._timeout
+        self._deadline = self._clock.monotonic() + self._timeout
         self._round = self._member.announce_check(self._patterns, self._expect)
         self._since = self._member.revision  # records up to here are of an earlier process
-        seen_alive = self._clock.now()
+        seen_alive = self._clock.monotonic()
         while True:
             note = self._find_latest_note()
             stage, who = note.get("stage"), note.get("who")
@@ -79,12 +79,12 @@ class Barrier:
             if who == self._member.name and stage != ALIKE:
                 self._compare_and_write()
                 continue
-            if stage != ALIKE and self._clock.now() >= self._deadline:
+            if stage != ALIKE and self._clock.monotonic() >= self._deadline:
                 every = read_alive(self._member.store)
                 raise self._missing_error(every, self._expect or len(every))
             if who is None or stage == ALIKE or self._is_gone(who, seen_alive):
                 self._try_to_lead_comparison(note)
-                seen_alive = self._clock.now()
+                seen_alive = self._clock.monotonic()
             self._clock.sleep(_POLL)
 
     def _is_confirmed_by(self, note: Mapping[str, Any]) -> bool:
@@ -94,7 +94,7 @@ class Barrier:
 
     def _is_gone(self, who: str, seen: float) -> bool:
         """Return whether the member that compares has gone; it is looked at once a lease."""
-        is_due = self._clock.now() - seen >= self._member.ttl
+        is_due = self._clock.monotonic() - seen >= self._member.ttl
         return is_due and _document.read_if_alive(self._member.store, who) is None
 
     def _find_latest_note(self) -> Mapping[str, Any]:
@@ -124,10 +124,10 @@ class Barrier:
                 digest = next(iter(_digests_of(documents)), UNCHECKED)
                 self._write_note(ALIKE, digest=digest, count=len(here))
                 return
-            if _document.is_settled(documents) or self._clock.now() >= self._deadline:
+            if _document.is_settled(documents) or self._clock.monotonic() >= self._deadline:
                 break
             self._clock.sleep(_POLL)
-        found = [] if is_alike else _document.differences_of(self._request_details(documents))
+        found = [] if is_alike else _document.diff_members(self._request_details(documents))
         lines += _document.summarize_differences(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
@@ -142,7 +142,7 @@ class Barrier:
             wanted = max([len(every) if self._expect is None else self._expect, *expected])
             if len(here) >= wanted and here:
                 return here
-            if self._clock.now() >= self._deadline:
+            if self._clock.monotonic() >= self._deadline:
                 error = self._missing_error(every, wanted)
                 self._write_note(DIFFERENT, lines=[str(error)], missing=list(error.missing))
                 raise error
@@ -196,7 +196,7 @@ def _has_no_differences(documents: Documents) -> bool:
     if len(_digests_of(documents)) > 1:
         return False
     selected = {name for each in documents.values() for name in each.get("selected", ())}
-    return not _document.differences_of(documents, among=selected)
+    return not _document.diff_members(documents, among=selected)
 
 
 def _rejections(documents: Documents) -> list[str]:

@@ -17,11 +17,11 @@ _BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 class Clock:
     """What the rules of a fleet know of time and of others. Tests have another one."""
 
-    def now(self) -> float:
+    def monotonic(self) -> float:
         """Return seconds that nobody sets, and that go on while the machine is suspended."""
         return time.clock_gettime(_BOOTTIME)
 
-    def date(self) -> float:
+    def wall_time(self) -> float:
         """Return the seconds since 1970, as this machine believes."""
         return time.time()
 

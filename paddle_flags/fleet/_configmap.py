@@ -49,7 +49,7 @@ class ConfigMapStore(MemoryStore):
 
     def _run_method(self, method: str, *args: Any) -> Any:
         if method in ("last", "read", "wait", "base"):
-            self._read_folder()
+            self._refresh_from_folder()
             return super()._run_method(method, *args)
         message = (
             "a ConfigMap is read-only: change it by kubectl; members and their "
@@ -58,7 +58,7 @@ class ConfigMapStore(MemoryStore):
         )
         raise self.error(message, ReadOnlyError)
 
-    def _read_folder(self) -> None:
+    def _refresh_from_folder(self) -> None:
         end = time.monotonic() + self._timeout
         with self._lock:
             while True:
@@ -77,7 +77,7 @@ class ConfigMapStore(MemoryStore):
                 if time.monotonic() > end:
                     raise told
                 self.closed.wait(0.01)
-            self._add_record(values)
+            self._append_change_record(values)
             self._seen = seen
 
     def _content_stamp(self) -> object:
@@ -98,7 +98,7 @@ class ConfigMapStore(MemoryStore):
                     raise self.error(f"{path.name}: {error}") from error
         return found
 
-    def _add_record(self, values: Values) -> None:
+    def _append_change_record(self, values: Values) -> None:
         changes = changes_between(self._values, values)
         if not changes:
             return
@@ -118,7 +118,7 @@ def changes_between(before: Values, after: Values) -> tuple[Change, ...]:
 def _read_values_of(path: Path) -> Values:
     found: Values = {}
     try:
-        text = _directory.read(path.resolve())[0].decode().removesuffix("\n")
+        text = _directory.read_with_status(path.resolve())[0].decode().removesuffix("\n")
         tables = {ALL: {path.name: text}} if path.name != SELECTORS else json.loads(text)
         for on, table in tables.items():
             for name, value in table.items():

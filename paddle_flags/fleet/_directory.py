@@ -31,7 +31,7 @@ from paddle_flags.fleet._store import (
     ReadOnlyError,
     Store,
     StoredMember,
-    is_name,
+    is_storable_name,
 )
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class DirectoryStore(Store):
             self._is_prepared = True
         return super()._run_method(method, *args)
 
-    def _fault(self, error: OSError, method: str) -> FleetError:
+    def _convert_os_error(self, error: OSError, method: str) -> FleetError:
         doing = _WRITES.get(method, "read") if self._is_prepared else "create"
         where = f": {error.filename}" if error.filename else ""
         what = f"cannot {doing} it: {error.strerror}{where}"
@@ -119,7 +119,7 @@ class DirectoryStore(Store):
         return number
 
     def _create(self, number: int, record: bytes) -> bool:
-        if not create(_numbered_path(self._log, number), record):
+        if not create_durable_file(_numbered_path(self._log, number), record):
             return False
         if number <= self._newest_bases()[0]:
             self._known = 0
@@ -133,7 +133,7 @@ class DirectoryStore(Store):
         refresh_folder(self._log)
         with contextlib.suppress(FileNotFoundError):
             while size < _READ_AT_ONCE:
-                found.append(read(_numbered_path(self._log, first + len(found)))[0])
+                found.append(read_with_status(_numbered_path(self._log, first + len(found)))[0])
                 size += len(found[-1]) + 1000
         if first <= self._newest_bases()[1]:
             raise self._make_compacted_error(first)
@@ -142,11 +142,11 @@ class DirectoryStore(Store):
     def _base(self) -> tuple[int, bytes]:
         while number := self._newest_bases()[1]:
             with contextlib.suppress(FileNotFoundError):  # two later ones are there now
-                return number, read(_numbered_path(self._bases, number))[0]
+                return number, read_with_status(_numbered_path(self._bases, number))[0]
         return 0, b""
 
     def _replace_records(self, number: int, base: bytes) -> bool:
-        if not create(_numbered_path(self._bases, number), base):
+        if not create_durable_file(_numbered_path(self._bases, number), base):
             return False
         self._remove_obsolete_files()
         return True  # readers may have seen it, even if a later one is there by now
@@ -175,13 +175,13 @@ class DirectoryStore(Store):
             self.members()
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
-        replace(self._documents / name, b"%r\n%s" % (float(ttl), document))
+        replace_file(self._documents / name, b"%r\n%s" % (float(ttl), document))
         self._note_renewal(name)
 
     def _keep_alive(self, name: str) -> None:
         found = self._member(name)
         if found is None or not found.alive:
-            raise self._lease_error(name)
+            raise self._make_lease_error(name)
         os.utime(self._documents / name)
         self._note_renewal(name)
 
@@ -193,7 +193,7 @@ class DirectoryStore(Store):
         return self._read_and_prune_members([name]).get(name)
 
     def _members(self) -> dict[str, StoredMember]:
-        names = sorted(name for name in os.listdir(self._documents) if is_name(name))
+        names = sorted(name for name in os.listdir(self._documents) if is_storable_name(name))
         with self._lock:
             self._ages.forget_others(names)
         return self._read_and_prune_members(names)
@@ -203,7 +203,7 @@ class DirectoryStore(Store):
         found = {}
         refresh_folder(self._documents)
         with self._lock:
-            self._ages.start_round()
+            self._ages.reset_measured_time()
             for name in names:
                 path = self._documents / name
                 try:
@@ -214,7 +214,7 @@ class DirectoryStore(Store):
                     continue
                 head, _, document = data.partition(b"\n")
                 ttl = _parse_lease(head)
-                age = self._ages.age(name, status)
+                age = self._ages.get_lease_age(name, status)
                 if age > max(ttl, 0.0) + REMEMBERED:
                     remove_if_possible(path)
                 elif ttl >= 0:
@@ -225,7 +225,7 @@ class DirectoryStore(Store):
 def _read_document(path: Path) -> tuple[bytes, os.stat_result]:
     """Return a document with its lease. If it is hidden, its member is here all the same."""
     try:
-        return read(path)
+        return read_with_status(path)
     except PermissionError:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
@@ -253,11 +253,11 @@ def _open(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
 
 
-def create(path: Path, data: bytes) -> bool:
+def create_durable_file(path: Path, data: bytes) -> bool:
     """Create a durable file with its content; return False if there is one of this name."""
     temporary = write_temporary(path.parent, data, durable=True)
     try:
-        if not _link(temporary, path):
+        if not _link_if_absent(temporary, path):
             return False
     finally:
         remove_if_possible(temporary)
@@ -265,7 +265,7 @@ def create(path: Path, data: bytes) -> bool:
     return True
 
 
-def _link(temporary: Path, target: Path) -> bool:
+def _link_if_absent(temporary: Path, target: Path) -> bool:
     """Give a file its name. An NFS client may send the call twice: then the first one counts."""
     try:
         os.link(temporary, target)
@@ -275,7 +275,7 @@ def _link(temporary: Path, target: Path) -> bool:
     return True
 
 
-def replace(path: Path, data: bytes, *, mode: int | None = None) -> None:
+def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Create or replace a file. After a power failure, one without a mode may be empty."""
     temporary = write_temporary(path.parent, data, durable=mode is not None, mode=mode)
     try:
@@ -302,7 +302,7 @@ def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | Non
     return path
 
 
-def read(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
+def read_with_status(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
     """Return the content of a file and its status, which NFS clients ask for when they open it."""
     try:
         with open(path, "rb", opener=_open) as file:
@@ -364,11 +364,11 @@ class Ages:
         self._offset: float | None = None
         self._now: float | None = None
 
-    def start_round(self) -> None:
+    def reset_measured_time(self) -> None:
         """Begin a look at some or all members; it asks for the time at most once."""
         self._now = None
 
-    def age(self, name: str, file: os.stat_result) -> float:
+    def get_lease_age(self, name: str, file: os.stat_result) -> float:
         """Return how many seconds ago a member renewed its lease."""
         stamp, now = (file.st_mtime_ns, file.st_ino), time.monotonic()
         seen = self._renewals.get(name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from paddle_flags.fleet import _json
 from paddle_flags.fleet._flags import Answer
 from paddle_flags.fleet._record import filter_valid_fields
-from paddle_flags.fleet._store import MAX_RECORD, is_name
+from paddle_flags.fleet._store import MAX_RECORD, is_storable_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -69,7 +69,7 @@ class Facts(NamedTuple):
         return self._replace(defaults=digest(texts))
 
 
-def shorten_text(text: str) -> str:
+def shorten_for_json(text: str) -> str:
     """Return text as JSON can have it; of long text its beginning and a digest."""
     data = text.encode("utf-8", "surrogateescape")
     shown = data.decode("utf-8", "backslashreplace")
@@ -91,7 +91,7 @@ def matching_variables(patterns: Iterable[str], secret: Collection[str] = ()) ->
     """Return the variables that patterns match, without our keys and values of flags `secret`."""
     wanted, ends = list(patterns), tuple(secret)
     return {
-        shorten_text(name): shorten_text(value)
+        shorten_for_json(name): shorten_for_json(value)
         for name, value in sorted(os.environ.items())
         if any(fnmatchcase(name, each) for each in wanted)
         and name not in _SECRET
@@ -144,19 +144,19 @@ def read_if_alive(store: Store, name: str) -> Document | None:
 
 def read_recent(store: Store) -> Documents:
     """Return the documents of all members, also of those that were here within a day."""
-    return {name: decode(each) for name, each in store.members().items() if is_name(name)}
+    return {name: decode(each) for name, each in store.members().items() if is_storable_name(name)}
 
 
 def wait_for_details(
     store: Store, clock: Clock, asked: int, seconds: float, among: Collection[str] | None = None
 ) -> Documents:
     """Return documents when their members have answered a record of the stage TELL, or so far."""
-    end = clock.now() + seconds
+    end = clock.monotonic() + seconds
     while True:
         every = read_alive(store)
         found = {name: each for name, each in every.items() if among is None or name in among}
         told = all(each["details"].get("of", 0) >= asked for each in found.values())
-        if (told and is_settled(found)) or clock.now() >= end:
+        if (told and is_settled(found)) or clock.monotonic() >= end:
             return found
         clock.sleep(max(_POLL, _LOOK * len(found)))
 
@@ -166,7 +166,7 @@ def is_settled(documents: Documents) -> bool:
     return len({each.get("changed") for each in documents.values()}) <= 1
 
 
-def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
+def explain_other_log(document: Mapping[str, Any], fleet: str) -> str:
     """Return what a member says that follows another log than that of `fleet`, or ""."""
     other = document.get("fleet") or fleet
     if not fleet or other == fleet:
@@ -174,13 +174,13 @@ def find_other_log(document: Mapping[str, Any], fleet: str) -> str:
     return f"it keeps revision {document.get('revision', 0)} of fleet {other}"
 
 
-def departed_document(document: Document) -> bytes:
+def encode_departed_document(document: Document) -> bytes:
     """Return what stays of the document of a member that leaves."""
     kept = ("version", "name", "role", "rank", "host", "pid", "revision", "fleet", "time")
     return encode({**{each: document.get(each) for each in kept}, "left": True})
 
 
-def all_names_of(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
+def find_all_names(name: str, documents: Mapping[str, Document]) -> frozenset[str]:
     """Return a name of a flag and all others by which any member knows the same flag."""
     found = {name}
     for each in documents.values():
@@ -245,7 +245,7 @@ UNKNOWN = "its own default, or not defined"
 _Held = tuple[str, str] | None  # a value and its source; None: not set, or not defined
 
 
-def differences_of(documents: Documents, among: Collection[str] | None = None) -> list[Difference]:
+def diff_members(documents: Documents, among: Collection[str] | None = None) -> list[Difference]:
     """Return the flags and variables that differ where the fleet wants the same.
 
     A value of `UNKNOWN` is a default that only its member knows; the details of all have it.
@@ -265,7 +265,7 @@ def differences_of(documents: Documents, among: Collection[str] | None = None) -
         for flag, fact in each["values"].items()
     }
 
-    def held_by(member: str, flag: str) -> _Held:
+    def get_member_value(member: str, flag: str) -> _Held:
         document, fact = documents[member], facts[member].get(flag)
         if fact is not None:
             return fact[0], f"{fact[1]} {fact[2]}".strip()
@@ -280,7 +280,7 @@ def differences_of(documents: Documents, among: Collection[str] | None = None) -
         for name, document in documents.items():
             if not flag.startswith("$") or "variables" in document["details"]:
                 wanted = document.get("wanted", {}).get(flag)
-                groups.setdefault(wanted, {})[name] = held_by(name, flag)
+                groups.setdefault(wanted, {})[name] = get_member_value(name, flag)
         found += [
             _make_difference(flag, held)
             for held in groups.values()

@@ -21,7 +21,7 @@ import time
 from typing import TYPE_CHECKING
 
 from paddle_flags.fleet._etcd_client import WATCH, Client, EtcdError
-from paddle_flags.fleet._store import REMEMBERED, ReadOnlyError, StoredMember, is_name
+from paddle_flags.fleet._store import REMEMBERED, ReadOnlyError, StoredMember, is_storable_name
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +68,7 @@ class EtcdStore(Client):
         if answer.get("succeeded"):
             return True
         last, held = (each["response_range"] for each in answer["responses"])
-        self._check_next(number, _largest_number(last))
+        self._check_record_number(number, _largest_number(last))
         if is_doubtful and not held.get("kvs"):
             what = f"record {number} may have been created, and then compacted"
             raise self.unreachable(what)
@@ -155,7 +155,7 @@ class EtcdStore(Client):
             for kv in self._ask("kv/range", {"key": self._alive_key(name)}).get("kvs", ()) or [{}]:
                 lease = str(kv.get("lease", ""))
         if not lease or not self._renew_lease(lease):
-            raise self._lease_error(name)
+            raise self._make_lease_error(name)
         self._ensure_document_lease()
 
     def _ensure_document_lease(self) -> str:
@@ -194,7 +194,7 @@ class EtcdStore(Client):
         return {
             name: StoredMember(document, f"{name}!" in found)
             for name, document in found.items()
-            if is_name(name)
+            if is_storable_name(name)
         }
 
     def _encode_key(self, name: str) -> str:

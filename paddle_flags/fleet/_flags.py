@@ -97,7 +97,7 @@ class Steps:
         return step is None or (self.last is not None and self.last >= step)
 
 
-def cut_reason(errors: Iterable[object]) -> str:
+def join_errors(errors: Iterable[object]) -> str:
     """Return errors as a reason of at most 1,000 characters."""
     text = "; ".join(map(str, errors))
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
@@ -132,7 +132,7 @@ class Flags(Protocol):
         """Return what is known of those that are defined."""
         ...
 
-    def describe_missing(self, name: str) -> str:
+    def explain_undefined_flag(self, name: str) -> str:
         """Return why there is no flag of this name, with the nearest one that there is."""
         ...
 

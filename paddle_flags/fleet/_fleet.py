@@ -263,7 +263,7 @@ class Fleet:
         """Return names of flags, and their aliases and former names, as members say."""
         documents = read_alive(self._store)
         plain = map(normalize_name, names)
-        return frozenset().union(*(_document.all_names_of(name, documents) for name in plain))
+        return frozenset().union(*(_document.find_all_names(name, documents) for name in plain))
 
     def members(self) -> dict[str, dict[str, Any]]:
         """Return the documents of the members, by name: what they publish about themselves."""
@@ -281,14 +281,14 @@ class Fleet:
         `check` asks them for everything; this waits at most two seconds for it.
         """
         with self._lock:
-            found = _document.differences_of(read_alive(self._store))
+            found = _document.diff_members(read_alive(self._store))
             if any(holder.value == _document.UNKNOWN for each in found for holder in each.holders):
                 tell = Record(_record.CHECK, by=self._by, check={"stage": _record.TELL})
                 with suppress(FleetError):  # of a user who may only read
                     self._follower.catch_up()
                     asked = self._follower.write(tell)
                     told = wait_for_details(self._store, self._clock, asked, _TELLING)
-                    return _document.differences_of(told)
+                    return _document.diff_members(told)
             return found
 
     def log(self) -> list[Step]:

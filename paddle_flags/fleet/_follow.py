@@ -111,7 +111,7 @@ class Follower:
         whole = record._replace(
             id=record.id or _record.new_id(),
             fleet=self.state.fleet or _record.new_id(),
-            time=self.clock.date(),
+            time=self.clock.wall_time(),
         )
         data = _record.encode(whole)
         try:

@@ -26,8 +26,8 @@ from paddle_flags.extend import (
 )
 from paddle_flags.fleet._arguments import check_count, check_seconds
 from paddle_flags.fleet._check import Barrier
-from paddle_flags.fleet._document import Fact, Facts, shorten_text
-from paddle_flags.fleet._flags import Steps, Traits, Values, cut_reason, text_in
+from paddle_flags.fleet._document import Fact, Facts, shorten_for_json
+from paddle_flags.fleet._flags import Steps, Traits, Values, join_errors, text_in
 from paddle_flags.fleet._membership import Membership
 from paddle_flags.fleet._open import is_address, open_store
 from paddle_flags.fleet._record import Record, text_of
@@ -246,7 +246,7 @@ class LocalFlags:
                 found[name] = Traits(flag.source, bool(info.sensitive), closed, definition)
         return found
 
-    def describe_missing(self, name: str) -> str:
+    def explain_undefined_flag(self, name: str) -> str:
         try:
             FLAGS[name]
         except errors.FlagError as error:
@@ -287,7 +287,7 @@ class LocalFlags:
         is_main = threading.current_thread() is threading.main_thread()
         if failure is not None and not isinstance(failure, Exception) and is_main:
             raise failure  # Ctrl+C, while the program joins or ticks
-        return None if done else cut_reason(found.to_exception(err, errors.FlagParseError).errors)
+        return None if done else join_errors(found.to_exception(err, errors.FlagParseError).errors)
 
     def _add_changes_to_audits(self, before: Values, last: Record | None) -> None:
         """Add what was changed to the audits of the servers of this process."""
@@ -326,7 +326,7 @@ def _add_facts(facts: Facts, flag: Flag[Any], key: bytes | None) -> None:
     else:
         place, value = flag.history[0].place, flag.history[-1].value
         default = "" if value is None else text_of(flag.name, value)
-    facts.values[flag.name] = Fact(*map(shorten_text, (text, source, place or "", default)))
+    facts.values[flag.name] = Fact(*map(shorten_for_json, (text, source, place or "", default)))
 
 
 def _forget_in_child() -> None:

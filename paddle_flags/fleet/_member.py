@@ -30,8 +30,8 @@ _SURE = 10.0  # seconds within which a member that has seen a value begin knows 
 class End(NamedTuple):
     """When a temporary value is over."""
 
-    at: float  # by `Clock.now`
-    is_sure: bool  # whether this process has seen it begin; else `at` follows from the date
+    at: float  # by `Clock.monotonic`
+    is_sure: bool = True  # whether this process has seen it begin; else `at` follows from the date
 
 
 def _restart_answer(names: list[str]) -> Answer:
@@ -88,7 +88,7 @@ class Member:
 
     def start(self, *, read: bool = True) -> None:
         """Apply all that the log says; without `read`, what the state says that was given."""
-        now = self._clock.now()
+        now = self._clock.monotonic()
         news = self.follower.catch_up() if read else []
         self._update_end_times()
         if read:
@@ -107,7 +107,7 @@ class Member:
         return before != (self.log_state.changed, self.answers)
 
     def _read_and_handle_news(self, last: int | None = None) -> None:
-        now = self._clock.now()
+        now = self._clock.monotonic()
         news = self.follower.catch_up(last)
         self._handle_news(news)
         self._looked = now
@@ -304,7 +304,7 @@ class Member:
         missing = tuple(name for name in names if name not in traits)
         if not missing:
             return Answer(_flags.APPLIED)
-        why = "; ".join(self._flags.describe_missing(name) for name in missing)
+        why = "; ".join(self._flags.explain_undefined_flag(name) for name in missing)
         return Answer(_flags.PENDING, why, missing)
 
     # ---- Temporary values ----
@@ -323,7 +323,7 @@ class Member:
             if batch.at_step is None:
                 self.ends[batch.revision] = self._estimate_end(batch.time, batch.duration)
             elif self.steps.is_reached(batch.at_step):
-                self.ends[batch.revision] = End(self._clock.now() + batch.duration, is_sure=True)
+                self.ends[batch.revision] = End(self._clock.monotonic() + batch.duration)
 
     def _estimate_end(self, began: float, duration: float) -> End:
         """Return when a value ends that has begun since the last look.
@@ -331,9 +331,9 @@ class Member:
         What dates say counts only within that time. If that is short, and they say another one,
         then clocks differ, and the value has begun just now.
         """
-        now = self._clock.now()
+        now = self._clock.monotonic()
         earliest, latest = self._looked + duration, now + duration
-        by_date = latest + began - self._clock.date()
+        by_date = latest + began - self._clock.wall_time()
         is_sure = latest - earliest <= _SURE
         if is_sure and not earliest <= by_date <= latest:
             by_date = latest
@@ -343,10 +343,10 @@ class Member:
     def _end_expired_changes(self) -> None:
         """Write the ends that are due; who can't ends the value here, and tries again."""
         for revision, end in list(self.ends.items()):
-            if self._clock.now() < end.at:
+            if self._clock.monotonic() < end.at:
                 continue
             if not end.is_sure and self._has_other_seen_begin(revision):
-                self.ends[revision] = End(self._clock.now() + 1, is_sure=False)
+                self.ends[revision] = End(self._clock.monotonic() + 1, is_sure=False)
                 continue
             if not self._write_end(revision):
                 self._end_locally({revision})
@@ -367,7 +367,7 @@ class Member:
     def end_expired_locally(self) -> None:
         """End here what is over, while the engine is away."""
         self._update_end_times()  # of what was read before it went
-        self._end_locally({n for n, end in self.ends.items() if end.at <= self._clock.now()})
+        self._end_locally({n for n, end in self.ends.items() if end.at <= self._clock.monotonic()})
 
     def _end_locally(self, over: set[int]) -> None:
         if over - self._over:
@@ -391,7 +391,7 @@ class Member:
     def seconds_until_due(self) -> float:
         """Return the seconds until something is due: an end, or a deadline."""
         due = [each.at for revision, each in self.ends.items() if revision not in self._over]
-        return max(0.0, min([*due, self._asked[1]]) - self._clock.now())
+        return max(0.0, min([*due, self._asked[1]]) - self._clock.monotonic())
 
     # ---- Questions ----
 
@@ -407,7 +407,7 @@ class Member:
         elif question.revision != self._asked[0]:
             apart = self._clock.random_delay(PAUSE_OF_ONE / 2 * self._peers)
             patience = question.patience + _GRACE + apart
-            self._asked = (question.revision, self._clock.now() + patience)
+            self._asked = (question.revision, self._clock.monotonic() + patience)
             self.answers[question.revision] = self._answer_question(question)
         self.update_gate()
 
@@ -427,7 +427,7 @@ class Member:
         """Abort a change that its operator has neither made nor given up in time."""
         revision, overdue = self._asked
         question = self.log_state.question
-        if question is None or self._clock.now() < overdue:
+        if question is None or self._clock.monotonic() < overdue:
             return
         why = f"nobody had decided after {question.patience:g} s"
         abort = Record(ABORT, of=revision, reason=why)

@@ -72,7 +72,7 @@ class Membership:
         self._lost_since: float | None = None
         self._member = self._new_member()
         self._published: dict[str, Any] = {}
-        self._renewed_at = clock.now()  # when the engine has last had the lease renewed
+        self._renewed_at = clock.monotonic()  # when the engine has last had the lease renewed
         self._round = 0  # of check: how often it was called
         self._expect: int | None = None  # and how many members it wants
         self._patterns: list[str] = []  # of the variables that it compares
@@ -108,7 +108,7 @@ class Membership:
     def stale(self) -> float | None:
         """For how many seconds the engine has been out of reach; None: it answers."""
         since = self._lost_since
-        return None if since is None else self._clock.now() - since
+        return None if since is None else self._clock.monotonic() - since
 
     @property
     def problem(self) -> str:
@@ -135,7 +135,7 @@ class Membership:
         except UnreachableError as error:
             if not self._start_from_snapshot(str(error)):
                 raise
-            self._lost_since = self._clock.now()
+            self._lost_since = self._clock.monotonic()
             return
         if not self.revision:
             self._start_from_snapshot(f"{self.url}: the engine has lost its state")
@@ -162,7 +162,7 @@ class Membership:
         pid, process = other.get("pid", 0), other.get("process")
         if other.get("host") != self.host or pid in (0, os.getpid(), self._published.get("pid")):
             return
-        if process and _role.process_stamp(pid) == process:  # else it succeeds one that was killed
+        if process and _role.read_process_start_id(pid) == process:  # else that one was killed
             what = f"{self.name} is a member already, process {pid} of this machine"
             raise FleetError(f"{self.url}: {what}; give another name or rank")
 
@@ -175,9 +175,9 @@ class Membership:
             return
         self.left = True
         self._member.steps.move_gate(NEVER)
-        end = self._clock.now() + _PATIENCE
+        end = self._clock.monotonic() + _PATIENCE
         self._clock.spawn(self._withdraw, f"paddle_flags fleet {self.name} leaves")
-        while not self._has_left and self._clock.now() < end:
+        while not self._has_left and self._clock.monotonic() < end:
             self._clock.sleep(_POLL)
 
     def _withdraw(self) -> None:
@@ -187,7 +187,7 @@ class Membership:
                 there = _document.read_if_alive(self.store, self.name) if us else None
                 has_successor = there and any(there.get(each) != us[each] for each in who)
                 if us and not has_successor:  # whom this would hide
-                    self.store.withdraw(self.name, _document.departed_document(us))
+                    self.store.withdraw(self.name, _document.encode_departed_document(us))
         except (FleetError, OSError):
             pass  # the lease expires
         finally:
@@ -210,7 +210,7 @@ class Membership:
             except (UnreachableError, OSError) as error:
                 self._problem = str(error)
                 if self._lost_since is None:
-                    self._lost_since = self._clock.now()
+                    self._lost_since = self._clock.monotonic()
                 with self._lock:
                     self._member.end_expired_locally()
             except Exception as error:  # a thread that ends would say nothing
@@ -233,7 +233,7 @@ class Membership:
             return
         with self._lock:
             is_back = self._lost_since is not None or bool(self._problem)
-            due = self._clock.now() - self._renewed_at >= self.ttl / 3
+            due = self._clock.monotonic() - self._renewed_at >= self.ttl / 3
             if due or is_back:
                 self._member.follower.check_same_log()
             news = self._member.follow(last)
@@ -251,7 +251,7 @@ class Membership:
     def _watch_lease(self) -> None:
         """Act when the lease has run out, whatever the other thread waits for."""
         while not self.left:
-            left = self._renewed_at + self.ttl - self._clock.now()
+            left = self._renewed_at + self.ttl - self._clock.monotonic()
             if left > 0 or self._is_lost:
                 self._clock.sleep(max(left, _POLL))
                 continue
@@ -298,14 +298,14 @@ class Membership:
 
     def _announce(self, document: dict[str, Any]) -> None:
         if not self._options.observe:
-            data = _document.encode({**document, "time": self._clock.date()})
+            data = _document.encode({**document, "time": self._clock.wall_time()})
             self.store.announce(self.name, data, self.ttl)
         self._published = document
         self.compared = [*self.compared, document["digest"]][-_MOST_COMPARED:]
         self._note_lease_renewal()
 
     def _note_lease_renewal(self) -> None:
-        self._renewed_at = self._clock.now()
+        self._renewed_at = self._clock.monotonic()
         if self._is_lost:
             self._is_lost = False
             self._member.withhold_values(withheld=False)
@@ -322,7 +322,7 @@ class Membership:
             "version": 2,
             **_fields_of(self, "name", "role", "rank", "world", "host"),
             "pid": self._flags.pid,
-            "process": _role.process_stamp(self._flags.pid),
+            "process": _role.read_process_start_id(self._flags.pid),
             "tick_timeout": self._options.tick_timeout,
             **_fields_of(state, "revision", "changed", "fleet"),
             "step": member.steps.last,
@@ -336,7 +336,7 @@ class Membership:
             "standing": member.list_unapplied_changes(),
             "problem": self.problem,
             "check": {"round": self._round, "expect": self._expect} if self._round else {},
-            "details": self._details if self._clock.now() < self._details_end else {},
+            "details": self._details if self._clock.monotonic() < self._details_end else {},
         }
 
     def follow_and_publish(self, *, is_new_program: bool = False) -> None:
@@ -391,7 +391,7 @@ class Membership:
             "values": facts.values,
             "variables": _document.matching_variables(patterns or (), facts.sensitive),
         }
-        self._details_end = self._clock.now() + _DETAILS
+        self._details_end = self._clock.monotonic() + _DETAILS
         return True
 
     def tick(self, step: int) -> None:
@@ -405,7 +405,7 @@ class Membership:
     def _wait_at_step_gate(self, step: int) -> None:
         """Wait until it is decided what happens at this step, and do that."""
         member, timeout = self._member, self._options.tick_timeout
-        deadline = self._clock.now() + timeout
+        deadline = self._clock.monotonic() + timeout
         late: Record | None = None
         while not self.left and late is None:
             with self._lock:
@@ -415,7 +415,7 @@ class Membership:
                     self._problem = str(error)
                 if not member.is_undecided(step):
                     break
-                if self._clock.now() >= deadline:
+                if self._clock.monotonic() >= deadline:
                     late = member.log_state.question
                     member.stop_waiting()
             self._clock.sleep(max(_POLL, member.scale_by_peers(PAUSE_OF_ONE)))

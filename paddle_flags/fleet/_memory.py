@@ -81,7 +81,7 @@ class MemoryStore(Store):
     def _keep_alive(self, name: str) -> None:
         document, ttl, end = self._by_name.get(name, _NOBODY)
         if end <= self._clock():
-            raise self._lease_error(name)
+            raise self._make_lease_error(name)
         self._announce(name, document, ttl)
 
     def _member(self, name: str) -> StoredMember | None:
@@ -188,14 +188,14 @@ class RemoteStore(Store):
         end = time.monotonic() + timeout
         while True:
             now = min(_WAIT_AT_ONCE, max(0.0, end - time.monotonic()))
-            last = int(self._call("wait", after, now))
+            last = int(self._run_if_open("wait", after, now))
             if last > after or time.monotonic() >= end:
                 return last
 
     def members(self) -> dict[str, StoredMember]:
         found: dict[str, StoredMember] = {}
         last = ""
-        while page := self._call("page", last):
+        while page := self._run_if_open("page", last):
             for last, document, alive in page:
                 found[last] = StoredMember(bytes(document), bool(alive))
         return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddle_flags.extend import normalize_name
 from paddle_flags.fleet import _document, _record, _state
-from paddle_flags.fleet._document import Documents, find_other_log, members_text, read_alive
+from paddle_flags.fleet._document import Documents, explain_other_log, members_text, read_alive
 from paddle_flags.fleet._flags import GOOD, PENDING, REJECTED, RESTART, Answer
 from paddle_flags.fleet._record import ABORT, ASK, CHANGE, Change, Record
 from paddle_flags.fleet._state import COMMITTED, DRY_RUN, Selected, State, Step, history_of
@@ -106,7 +106,7 @@ class Operator:
 
     def __post_init__(self) -> None:
         self._store, self._clock = self._follower.store, self._follower.clock
-        self._turn_end = self._clock.now() + self.patience  # of waiting for decisions of others
+        self._turn_end = self._clock.monotonic() + self.patience  # of waiting for others' decisions
         self._wanted: set[str] = set()  # members whose answers count
         self._count = 0  # of all members, when their documents were read last
 
@@ -118,7 +118,7 @@ class Operator:
         """Make the change, unless a member rejects it; raise AbortedError then."""
         documents = self._wait_for_turn()
         record = self.record._replace(peers=len(documents))
-        is_for_some = bool(_members_for(record, documents))
+        is_for_some = bool(_select_affected_members(record, documents))
         note = _describe_no_match(record, documents) if documents and not is_for_some else ""
         if not record.dry_run and (self.force or not is_for_some):
             made = Outcome(self._append(record), COMMITTED, {}, {}, is_checked=False, note=note)
@@ -144,7 +144,7 @@ class Operator:
         documents = self._read_checked_documents()
         ends: dict[int, float] = {}  # of questions
         while question := self._state.question:
-            now = self._clock.now()
+            now = self._clock.monotonic()
             end = ends.setdefault(question.revision, now + question.patience)
             if self.force and not self.record.dry_run:
                 self._write_abort(question.revision, f"forced aside by {self.record.by}")
@@ -194,7 +194,7 @@ class Operator:
         given = {(each.name, each.on) for each in changes}
         for name, value, on in record.changes:
             if value is None:
-                others = _document.all_names_of(name, documents) & tables.get(on, {}).keys()
+                others = _document.find_all_names(name, documents) & tables.get(on, {}).keys()
                 changes += [Change(each, None, on) for each in others if (each, on) not in given]
         return record._replace(changes=_record.check_batch(dict.fromkeys(changes)))
 
@@ -210,7 +210,7 @@ class Operator:
 
     def _wait_for_answers(self, found: Outcome, asked: str, patience: float) -> str:
         """Wait for the answers to a question; return why there can't be a change, or ""."""
-        end = self._clock.now() + patience
+        end = self._clock.monotonic() + patience
         dry_run = self.record.dry_run
         while True:
             missing = self._read_answers(found)
@@ -223,13 +223,13 @@ class Operator:
                 return "; ".join(refusals[:_MOST_NAMED])
             if not missing:
                 return ""
-            if self._clock.now() >= end:
+            if self._clock.monotonic() >= end:
                 return f"no answer of {members_text(missing)} after {patience:g} s"
             self._follower.catch_up(self._store.last())
             question = self._state.question
             is_closed = not dry_run and (not question or question.id != asked)
-            if is_closed and self._clock.now() < end:  # later, the answers say more
-                return self._verdict_on(found.revision)
+            if is_closed and self._clock.monotonic() < end:  # later, the answers say more
+                return self._find_abort_reason(found.revision)
             self._pause()
 
     def _commit_or_abort(self, found: Outcome, why: str) -> Outcome:
@@ -244,12 +244,12 @@ class Operator:
             made = self._write_decision(Record(CHANGE, of=question, by=by, peers=self._count))
             if made:
                 return self._wait_until_applied(found._replace(revision=made, verdict=COMMITTED))
-            why = self._verdict_on(question)
+            why = self._find_abort_reason(question)
         error = AbortedError(f"{self._store.url}: nothing was changed: {why}")
         error.outcome = found._replace(verdict=f"aborted: {why}")
         raise error
 
-    def _verdict_on(self, question: int) -> str:
+    def _find_abort_reason(self, question: int) -> str:
         """Return why somebody else has aborted a question."""
         steps = (s for s in history_of(self._follower.read_log()) if s.revision == question)
         verdict = next((each.verdict for each in steps), None)
@@ -271,10 +271,10 @@ class Operator:
         """Wait until all members that a change concerns have it, or the time is over."""
         if self.wait is None:
             return outcome
-        end = self._clock.now() + self.wait
+        end = self._clock.monotonic() + self.wait
         self._wanted = {*outcome.answers, *outcome.silent}
         outcome = outcome._replace(answers={}, silent={})
-        while self._read_answers(outcome) and self._clock.now() < end:
+        while self._read_answers(outcome) and self._clock.monotonic() < end:
             self._pause()
         return outcome
 
@@ -282,10 +282,10 @@ class Operator:
         """Read the answers to a revision; return the members that are here and have given none."""
         documents, fleet = read_alive(self._store), self._state.fleet
         self._count = len(documents)
-        self._wanted |= _members_for(self.record, documents)
+        self._wanted |= _select_affected_members(self.record, documents)
         for name in self._wanted & documents.keys():
             answer = documents[name]["answers"].get(found.revision)
-            if answer is not None and not find_other_log(documents[name], fleet):
+            if answer is not None and not explain_other_log(documents[name], fleet):
                 found.answers[name] = answer
         missing = sorted(self._wanted - found.answers.keys())
         found.silent.clear()
@@ -302,7 +302,7 @@ def _describe_silence(document: _document.Document | None, revision: int, fleet:
         return "gone: its lease has ended, or it left"
     if problem := document.get("problem"):
         return str(problem)
-    if other := find_other_log(document, fleet):
+    if other := explain_other_log(document, fleet):
         return f"lost: {other}"
     seen = document.get("revision", 0)
     slow = f"slow: it has read revision {seen}"
@@ -321,7 +321,7 @@ def _describe_no_match(record: Record, documents: Documents) -> str:
     return "; ".join(found)
 
 
-def _members_for(record: Record, documents: Documents) -> set[str]:
+def _select_affected_members(record: Record, documents: Documents) -> set[str]:
     return {
         name
         for name, each in documents.items()

@@ -45,15 +45,15 @@ def identify_process(environment: Mapping[str, str] | None = None) -> ProcessIde
         own = f"{env.get('POD_IP', '')}:{env.get('PADDLE_PORT', '')}"
         rank = servers.index(own) if own in servers else None
     else:
-        rank = _number(env, "PADDLE_TRAINER_ID")
-    trainers = _number(env, "PADDLE_TRAINERS_NUM")
+        rank = _read_int(env, "PADDLE_TRAINER_ID")
+    trainers = _read_int(env, "PADDLE_TRAINERS_NUM")
     world = None if trainers is None else trainers + len(servers)
     if rank is None and role != "pserver":
-        rank = _number(env, "RANK")
-    return ProcessIdentity(role, rank, _number(env, "WORLD_SIZE") if world is None else world)
+        rank = _read_int(env, "RANK")
+    return ProcessIdentity(role, rank, _read_int(env, "WORLD_SIZE") if world is None else world)
 
 
-def _number(env: Mapping[str, str], name: str) -> int | None:
+def _read_int(env: Mapping[str, str], name: str) -> int | None:
     text = env.get(name, "").strip()
     if not text:
         return None
@@ -63,10 +63,10 @@ def _number(env: Mapping[str, str], name: str) -> int | None:
 
 
 def host_name() -> str:
-    return storable_name(socket.gethostname() or "localhost")
+    return make_storable_name(socket.gethostname() or "localhost")
 
 
-def process_stamp(pid: int) -> str:
+def read_process_start_id(pid: int) -> str:
     """Return what tells a process from all others that have its number; "" if it doesn't run.
 
     That is the boot of the machine, and the moment since then at which it began. One that has
@@ -82,7 +82,7 @@ def process_stamp(pid: int) -> str:
     return "" if fields[0] in (b"Z", b"X") else f"{boot} {pid} {fields[19].decode()}"
 
 
-def storable_name(text: str) -> str:
+def make_storable_name(text: str) -> str:
     """Return text as a name that every engine can store."""
     return re.sub(r"[^A-Za-z0-9._@-]", "-", text).lstrip("._@-")[:100] or "x"
 
@@ -91,7 +91,7 @@ def default_member_name(role: str | None, rank: int | None) -> str:
     """Return the name of a member that was given none: `trainer-3`, or `host-4711`."""
     if rank is None:
         return f"{host_name()}-{os.getpid()}"
-    return f"{storable_name(role) if role else 'rank'}-{rank}"
+    return f"{make_storable_name(role) if role else 'rank'}-{rank}"
 
 
 class Options(NamedTuple):

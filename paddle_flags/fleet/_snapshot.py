@@ -16,7 +16,7 @@ def read_snapshot(path: str) -> State | None:
     Raises FlagFileError for a file that somebody else may have put there.
     """
     try:
-        data, status = _directory.read(Path(path), -1)
+        data, status = _directory.read_with_status(Path(path), -1)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -29,7 +29,7 @@ def read_snapshot(path: str) -> State | None:
 def write_snapshot(path: str, state: State) -> None:
     """Replace a file, whole or not at all."""
     try:
-        _directory.replace(Path(path), to_json(state), mode=0o600)
+        _directory.replace_file(Path(path), to_json(state), mode=0o600)
     except OSError as error:
         raise _error(path, error.strerror) from None
 

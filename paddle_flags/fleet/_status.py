@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddle_flags.fleet import _document
-from paddle_flags.fleet._document import Difference, Documents, differences_of, read_recent
+from paddle_flags.fleet._document import Difference, Documents, diff_members, read_recent
 from paddle_flags.fleet._flags import GOOD, Answer
 from paddle_flags.fleet._follow import Follower
 from paddle_flags.fleet._record import question_text
@@ -115,7 +115,7 @@ def _member_state(document: Mapping[str, Any], state: State, log: list[Step]) ->
         return LEFT, ""
     if not document["alive"]:
         return GONE, f"its lease has ended; it had read revision {revision}"
-    if problem := document.get("problem") or _document.find_other_log(document, state.fleet):
+    if problem := document.get("problem") or _document.explain_other_log(document, state.fleet):
         return LOST, problem
     if revision >= state.changed:
         return CURRENT, ""
@@ -221,7 +221,7 @@ class View:
         here = {name: each for name, each in documents.items() if each["alive"]}
         return Seen(
             build_fleet_status(store.url, follower.state, documents, log),
-            differences_of(here),
+            diff_members(here),
             frozenset(name for each in here.values() for name in each.get("sensitive", ())),
             build_tables(follower.state.batches),
             log,

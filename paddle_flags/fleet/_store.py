@@ -92,32 +92,32 @@ class Store:
 
         It is never older than what an `append` that returned before this call has created.
         """
-        return int(self._call("last"))
+        return int(self._run_if_open("last"))
 
     def append(self, number: int, record: bytes) -> bool:
         """Create a record; return False, and change nothing, if there is one of this number.
 
         Raises FleetError if `number` is more than `last() + 1`, or the record is too long.
         """
-        return bool(self._call("append", number, self._check_size(record)))
+        return bool(self._run_if_open("append", number, self._check_size(record)))
 
     def read(self, first: int) -> list[bytes]:
         """Return the records from `first` on, in order, without gaps; all there are or some.
 
         Empty if there is none yet. Raises CompactedError if record `first` was replaced by a base.
         """
-        return [bytes(record) for record in self._call("read", max(first, 1))]
+        return [bytes(record) for record in self._run_if_open("read", max(first, 1))]
 
     def wait(self, after: int, timeout: float) -> int:
         """Wait at most `timeout` seconds for a record behind `after`.
 
         Returns the number of one, which may not be the last by now; or `last()` if there is none.
         """
-        return int(self._call("wait", after, timeout))
+        return int(self._run_if_open("wait", after, timeout))
 
     def base(self) -> tuple[int, bytes]:
         """Return the base and the number of the last record that it replaces; (0, b"") at first."""
-        number, base, *_ = self._call("base")
+        number, base, *_ = self._run_if_open("base")
         return int(number), bytes(base)
 
     def compact(self, number: int, base: bytes) -> bool:
@@ -125,7 +125,7 @@ class Store:
 
         Readers see the old records, or the base, and never neither.
         """
-        return bool(self._call("compact", number, self._check_size(base)))
+        return bool(self._run_if_open("compact", number, self._check_size(base)))
 
     def announce(self, name: str, document: bytes, ttl: float) -> None:
         """Create or replace the document of a member.
@@ -133,24 +133,24 @@ class Store:
         Its lease ends `ttl` seconds after the last `announce` or `keep_alive` of it, up to twice
         that, as engines count. The document stays for a day after that.
         """
-        self._call("announce", check_name(name), self._check_size(document), ttl)
+        self._run_if_open("announce", check_name(name), self._check_size(document), ttl)
 
     def keep_alive(self, name: str) -> None:
         """Renew the lease of a member. Raises LeaseError if it has ended."""
-        self._call("keep_alive", check_name(name))
+        self._run_if_open("keep_alive", check_name(name))
 
     def withdraw(self, name: str, document: bytes) -> None:
         """End the lease of a member now. `document`, which replaces its own, stays for a day."""
-        self._call("withdraw", check_name(name), self._check_size(document))
+        self._run_if_open("withdraw", check_name(name), self._check_size(document))
 
     def member(self, name: str) -> StoredMember | None:
         """Return a member; None if nothing is known of it."""
-        found = self._call("member", check_name(name))
+        found = self._run_if_open("member", check_name(name))
         return None if found is None else StoredMember(bytes(found[0]), bool(found[1]))
 
     def members(self) -> dict[str, StoredMember]:
         """Return all members by name, also those whose document stays after their lease."""
-        found: dict[str, StoredMember] = self._call("members")
+        found: dict[str, StoredMember] = self._run_if_open("members")
         return found
 
     def close(self) -> None:
@@ -160,18 +160,18 @@ class Store:
         self.closed.set()
         self._disconnect()
 
-    def _call(self, method: str, *args: Any) -> Any:
+    def _run_if_open(self, method: str, *args: Any) -> Any:
         self.check_open()
         try:
             return self._run_method(method, *args)
         except OSError as error:
             self.check_open()  # `close` may have ended the connection
-            raise self._fault(error, method) from error
+            raise self._convert_os_error(error, method) from error
 
     def _run_method(self, method: str, *args: Any) -> Any:
         return getattr(self, f"_{method}")(*args)
 
-    def _fault(self, error: OSError, method: str) -> FleetError:
+    def _convert_os_error(self, error: OSError, method: str) -> FleetError:
         where = f": {error.filename}" if error.filename else ""
         what = error.strerror or str(error) or "no answer in time"
         return self.unreachable(f"cannot be reached: {what}{where}")
@@ -195,7 +195,7 @@ class Store:
 
     def _append(self, number: int, record: bytes) -> bool:
         last = self.last()
-        self._check_next(number, last)
+        self._check_record_number(number, last)
         return number > last and bool(self._run_method("create", number, record))
 
     def _wait(self, after: int, timeout: float) -> int:
@@ -221,7 +221,7 @@ class Store:
             raise self.error(f"{len(data):,} bytes: a fleet stores at most {MAX_RECORD:,} at once")
         return data
 
-    def _check_next(self, number: int, last: int) -> None:
+    def _check_record_number(self, number: int, last: int) -> None:
         if not 1 <= number <= last + 1:
             raise self.error(f"record {number}: the next record is {last + 1}")
 
@@ -234,17 +234,17 @@ class Store:
     def _make_compacted_error(self, first: int) -> FleetError:
         return self.error(f"record {first} was replaced by a base", CompactedError)
 
-    def _lease_error(self, name: str) -> FleetError:
+    def _make_lease_error(self, name: str) -> FleetError:
         return self.error(f"the lease of member {name} has ended", LeaseError)
 
 
-def is_name(name: str) -> bool:
+def is_storable_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
 def check_name(name: str) -> str:
     """Raise FleetError for a name that not every engine can store."""
-    if not is_name(name):
+    if not is_storable_name(name):
         what = "expected at most 128 letters, digits and . _ @ -, with a letter or digit first"
         raise FleetError(f"{name!r}: {what}")
     return name

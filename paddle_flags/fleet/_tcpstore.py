@@ -221,7 +221,7 @@ class TcpStore(Store):
     def _keep_alive(self, name: str) -> None:
         seen = self._read_with_leases([name]) if self._has(f"of/{name}") else {}
         if seen.get(name, (b"", False))[1] is False:
-            raise self._lease_error(name)
+            raise self._make_lease_error(name)
         self._write_heartbeat(name)
 
     def _write_heartbeat(self, name: str) -> None:

@@ -147,7 +147,7 @@ def _encode_message(content: object) -> bytes:
     return _LENGTH.pack(len(data)) + data
 
 
-def find_actor() -> ActorAddress | None:
+def read_actor_address() -> ActorAddress | None:
     """Return where the actor answered last, from Ray's head, also in a setup hook."""
     found = internal_kv._internal_kv_get(_KEY)
     return ActorAddress(*msgpack.unpackb(found)) if found else None
@@ -210,7 +210,7 @@ class RayStore(RemoteStore):
         """Return where the actor answers, which is not where one of them has ended; or make it."""
         self._connect()
         is_worker = getattr(ray.get_runtime_context().worker, "mode", None) == ray.WORKER_MODE
-        place: ActorAddress | None = self._run_in_thread(find_actor, end)
+        place: ActorAddress | None = self._run_in_thread(read_actor_address, end)
         if place in (None, ended) and not is_worker:  # only drivers may create an actor safely
             self._run_in_thread(_create_actor, end)
         while place in (None, ended):
@@ -218,7 +218,7 @@ class RayStore(RemoteStore):
                 who = ": the driver makes it, by paddle_flags.fleet.ray" if is_worker else ""
                 raise self.unreachable(f"Ray has no actor with the fleet{who}")
             time.sleep(_POLL)
-            place = self._run_in_thread(find_actor, end)
+            place = self._run_in_thread(read_actor_address, end)
         self._place = place
         return place
 

@@ -202,7 +202,7 @@ class RayEngine(_Paused):
         return f"ray://{self.cluster.address}/{secrets.token_hex(4)}"
 
     def pid(self) -> int:
-        place = importlib.import_module("paddle_flags.fleet.ray").find_actor()
+        place = importlib.import_module("paddle_flags.fleet.ray").read_actor_address()
         return int(place.pid)
 
 

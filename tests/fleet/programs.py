@@ -64,7 +64,7 @@ class Program:
             if name in self.defined
         }
 
-    def describe_missing(self, name: str) -> str:
+    def explain_undefined_flag(self, name: str) -> str:
         return f"{name}: no such flag"
 
     def check(self, values: Values) -> str | None:

@@ -166,8 +166,8 @@ class Files:
         os.utime(self.path, (self.now, self.now))
 
     def runs(self, ttl=10.0):
-        self.ages.start_round()
-        return self.ages.age("member", self.path.stat()) < ttl
+        self.ages.reset_measured_time()
+        return self.ages.get_lease_age("member", self.path.stat()) < ttl
 
 
 @pytest.mark.parametrize("jump", [-HOUR, HOUR])
@@ -348,9 +348,9 @@ def test_a_link_that_a_file_server_made_although_its_answer_was_lost_counts(tmp_
     temporary = _directory.write_temporary(tmp_path, b"x", durable=True)
     target = tmp_path / "target"
     os.link(temporary, target)  # the first call, whose answer is lost
-    assert _directory._link(temporary, target)
+    assert _directory._link_if_absent(temporary, target)
     other = _directory.write_temporary(tmp_path, b"y", durable=True)
-    assert not _directory._link(other, target)
+    assert not _directory._link_if_absent(other, target)
 
 
 def test_a_folder_that_lost_its_files_begins_anew(store, root):

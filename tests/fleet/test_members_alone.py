@@ -23,10 +23,10 @@ class StandingClock(Clock):
 
     time = 100.0
 
-    def now(self):
+    def monotonic(self):
         return self.time
 
-    def date(self):
+    def wall_time(self):
         return EPOCH + self.time
 
     def sleep(self, seconds):
@@ -55,7 +55,7 @@ def clock():
 
 @pytest.fixture
 def store(clock):
-    return BreakingStore(clock=clock.now)
+    return BreakingStore(clock=clock.monotonic)
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def test_an_actor_that_died_is_back_without_its_state(cluster):
         ray.init(log_to_driver=False)
         store = fleet.open_store(flags.address("other"), timeout=30)
         assert store.append(1, b"x")
-        os.kill(flags.find_actor().pid, 9)
+        os.kill(flags.read_actor_address().pid, 9)
         try:
             store.last()
         except fleet.UnreachableError:
@@ -120,7 +120,7 @@ def test_a_member_notices_that_the_state_is_lost_and_keeps_its_values(cluster):
             operator.set({"level": 7})
             member = fleet.join(flags.address("third"), ttl=1)
             assert level() == 7
-            os.kill(flags.find_actor().pid, 9)
+            os.kill(flags.read_actor_address().pid, 9)
             until(lambda: "lost" in member.problem, True)
             assert level() == 7
         """,

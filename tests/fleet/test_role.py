@@ -9,7 +9,7 @@ from paddle_flags.fleet._role import (
     ProcessIdentity,
     default_member_name,
     identify_process,
-    storable_name,
+    make_storable_name,
 )
 
 SERVERS = {"PADDLE_PSERVERS_IP_PORT_LIST": "10.0.0.1:80,10.0.0.2:80", "PADDLE_TRAINERS_NUM": "3"}
@@ -46,5 +46,5 @@ def test_names_are_made_of_role_and_rank():
     assert default_member_name("trainer", 3) == "trainer-3"
     assert default_member_name(None, 3) == "rank-3"
     assert default_member_name("a b", 0) == "a-b-0"
-    assert storable_name(".x/y") == "x-y"
-    assert storable_name("") == "x"
+    assert make_storable_name(".x/y") == "x-y"
+    assert make_storable_name("") == "x"

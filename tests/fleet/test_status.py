@@ -14,7 +14,7 @@ from etcd_cluster import Cluster
 from members import FLAGS, SOON, eventually, member_states
 
 from paddle_flags.fleet import AbortedError, Fleet
-from paddle_flags.fleet._role import host_name, process_stamp
+from paddle_flags.fleet._role import host_name, read_process_start_id
 
 NOBODY = 65534
 
@@ -39,7 +39,7 @@ def test_a_restarted_container_joins_although_its_old_pid_is_another_process_now
 
 def test_a_restarted_container_joins_although_it_has_its_old_pid_itself(fleet, store, process):
     one = process()
-    announced(store, one.pid, process_stamp(one.pid))
+    announced(store, one.pid, read_process_start_id(one.pid))
     one.begin(name="one")
     assert [each.pid for each in fleet.status().members] == [one.pid]
 

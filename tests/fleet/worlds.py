@@ -205,10 +205,10 @@ class _WorldClock(Clock):
         self._world = world
         self._process = process
 
-    def now(self) -> float:
+    def monotonic(self) -> float:
         return self._world.time
 
-    def date(self) -> float:
+    def wall_time(self) -> float:
         return EPOCH + self._world.time + self._process.skew
 
     def sleep(self, seconds: float) -> None:
