@@ -81,9 +81,13 @@ def examine(
         "modules": [_add_join_kind(module, copies, in_process) for module in modules],
         "copies": copies,
         "shared_flags": [
-            each for each in process.iter_multi_cell_flags() if not is_schema_flag_name(each["name"])
+            each
+            for each in process.iter_multi_cell_flags()
+            if not is_schema_flag_name(each["name"])
         ],
-        "schemas": collect_schemas([*_find_refused_files(modules, in_process), *not_loaded, *in_files]),
+        "schemas": collect_schemas(
+            [*_find_refused_files(modules, in_process), *not_loaded, *in_files]
+        ),
         "pending": list(process.pending()),
         "files": [binary.to_report() for binary in in_files],
         "other_libraries": list_other_flag_libraries([*in_process, *in_files]),
