@@ -61,7 +61,7 @@ char *pd__arena_copy_text(pd__arena *arena, const char *text, size_t length) {
 }
 
 /* A large array has a block of its own, which is resized: a copy would double the memory. */
-void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size) {
+void *pd__arena_realloc(pd__arena *arena, const void *old, size_t used, size_t size) {
   pd__block **at = &arena->blocks, *grown = NULL;
   while (*at && (void *)(*at + 1) != old) at = &(*at)->next;
   if (*at && (*at)->size > LARGEST_BLOCK) grown = realloc(*at, sizeof *grown + size);
@@ -75,11 +75,11 @@ void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size
   return fresh;
 }
 
-void *pd__arena_make_room(pd__arena *arena, void *items, size_t count, size_t *capacity,
-                          size_t size) {
+void *pd__arena_grow_if_full(pd__arena *arena, void *items, size_t count, size_t *capacity,
+                             size_t size) {
   if (count < *capacity) return items;
   size_t larger = *capacity ? 2 * *capacity : 8;
-  void *moved = pd__arena_grow(arena, items, count * size, larger * size);
+  void *moved = pd__arena_realloc(arena, items, count * size, larger * size);
   if (moved) *capacity = larger;
   return moved;
 }

@@ -22,12 +22,12 @@ char *pd__arena_copy_text(pd__arena *arena, const char *text, size_t length);
 
 /* Grows an array to `size` bytes and returns where it is now; its first `used` bytes are those of
  * `old`. NULL if memory runs out: `old` is then unchanged and still valid. */
-void *pd__arena_grow(pd__arena *arena, const void *old, size_t used, size_t size);
+void *pd__arena_realloc(pd__arena *arena, const void *old, size_t used, size_t size);
 
 /* Makes room for one item after the `count` in `items`, and updates *capacity. Returns where the
  * items are now, or NULL if memory runs out. */
-void *pd__arena_make_room(pd__arena *arena, void *items, size_t count, size_t *capacity,
-                          size_t size);
+void *pd__arena_grow_if_full(pd__arena *arena, void *items, size_t count, size_t *capacity,
+                             size_t size);
 
 /* Overwrites and frees all blocks, since they may hold secrets. */
 void pd__arena_free(pd__arena *arena);

@@ -22,7 +22,7 @@ struct pd_error_list {
 
 /* Returns the length of the UTF-8 character at `text`; 0 for an invalid byte or a control
  * character. */
-static size_t printable_length(const char *text) {
+static size_t measure_printable_character(const char *text) {
   uint32_t code;
   size_t length = pd__utf8_decode(text, &code);
   return code < 0x20 || (code >= 0x7f && code < 0xa0) ? 0 : length;
@@ -32,7 +32,7 @@ static size_t printable_length(const char *text) {
 static void replace_unprintable(char *message) {
   char *out = message;
   for (const char *at = message; *at; at++) {
-    size_t length = printable_length(at);
+    size_t length = measure_printable_character(at);
     *out++ = length == 0 ? '?' : *at;
     for (; length > 1; length--) *out++ = *++at;
   }
@@ -104,7 +104,7 @@ const char *pd__escape_part(char out[PD__ESCAPED_SIZE], const char *text, size_t
   const char *at = text, *end = text + length;
   size_t used = 0;
   while (at < end && used < PD__ESCAPED_SIZE - 8) {
-    size_t bytes = printable_length(at);
+    size_t bytes = measure_printable_character(at);
     if (bytes == 0) {
       used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*at++);
     } else {
@@ -162,8 +162,8 @@ pd_flag *pd_error_list_get_flag(const pd_error_list *list, size_t index) {
 /* If memory is out, the error is dropped from the list; the first error and the status still reach
  * the caller. */
 static void append_error(pd_error_list *list, const pd_error *err, pd_flag *flag) {
-  listed *items =
-      pd__arena_make_room(&list->arena, list->items, list->count, &list->capacity, sizeof *items);
+  listed *items = pd__arena_grow_if_full(&list->arena, list->items, list->count, &list->capacity,
+                                         sizeof *items);
   if (!items) return;
   list->items = items;
   list->items[list->count++] = (listed){*err, flag};
@@ -185,7 +185,7 @@ void pd__report_fail(pd__report *report, pd_status status, const char *format, .
   pd__report_add(report, &err);
 }
 
-void pd__report_add_all(pd__report *report, const pd_error_list *errors) {
+void pd__report_add_error_list(pd__report *report, const pd_error_list *errors) {
   for (size_t i = 0; i < pd_error_list_count(errors); i++) {
     report->flag = pd_error_list_get_flag(errors, i);
     pd__report_add(report, pd_error_list_at(errors, i));

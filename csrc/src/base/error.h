@@ -60,7 +60,7 @@ typedef struct pd__report {
 void pd__report_add(pd__report *report, const pd_error *err);
 PD__PRINTF(3, 4)
 void pd__report_fail(pd__report *report, pd_status status, const char *format, ...);
-void pd__report_add_all(pd__report *report, const pd_error_list *errors);
+void pd__report_add_error_list(pd__report *report, const pd_error_list *errors);
 void pd__report_fail_memory(pd__report *report);
 
 #endif /* PD__ERROR_H */

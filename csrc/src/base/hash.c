@@ -37,7 +37,7 @@ static inline uint64_t read_partial_word(const char *at, size_t length) {
                     (unsigned char)at[length - 1] << 16);
 }
 
-static inline uint64_t multiply_word(const uint64_t *key, uint64_t word) {
+static inline uint64_t multiply_word_by_key(const uint64_t *key, uint64_t word) {
   return (key[0] + (uint32_t)word) * (key[1] + (word >> 32));
 }
 
@@ -50,17 +50,18 @@ static inline uint32_t finish_hash(uint64_t sum) {
 }
 
 uint32_t pd__hash_text(const char *text, size_t length) {
-  uint64_t sum = multiply_word(keys, length);
+  uint64_t sum = multiply_word_by_key(keys, length);
   const uint64_t *key = keys + 2;
   if (length < 8)
-    return finish_hash(sum + multiply_word(key, length ? read_partial_word(text, length) : 0));
+    return finish_hash(sum +
+                       multiply_word_by_key(key, length ? read_partial_word(text, length) : 0));
   const char *last = text + length - 8; /* may overlap the previous word */
   for (; text < last; text += 8) {
-    sum += multiply_word(key, read_word(text));
+    sum += multiply_word_by_key(key, read_word(text));
     key += 2;
     if (key < keys + sizeof keys / sizeof *keys) continue;
-    sum = multiply_word(keys, sum);
+    sum = multiply_word_by_key(keys, sum);
     key = keys + 2;
   }
-  return finish_hash(sum + multiply_word(key, read_word(last)));
+  return finish_hash(sum + multiply_word_by_key(key, read_word(last)));
 }

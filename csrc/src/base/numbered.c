@@ -16,7 +16,7 @@ static size_t find_lower_bound(const pd__numbered *list, uint64_t number) {
 
 uint64_t pd__numbered_add(pd__numbered *list, void *item) {
   pd__numbered_row *rows =
-      pd__arena_make_room(&list->arena, list->rows, list->count, &list->capacity, sizeof *rows);
+      pd__arena_grow_if_full(&list->arena, list->rows, list->count, &list->capacity, sizeof *rows);
   if (!rows) return 0;
   list->rows = rows;
   list->rows[list->count++] = (pd__numbered_row){++list->last, item};

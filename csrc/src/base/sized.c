@@ -37,8 +37,8 @@ pd_status pd__sized_copy_in(const void *theirs, size_t least, void *ours, size_t
   return PD_OK;
 }
 
-pd_status pd__record_convert(const void *record, size_t least, void *ours, uint32_t size,
-                             const char *what, pd_error *err) {
+pd_status pd__record_check_and_copy(const void *record, size_t least, void *ours, uint32_t size,
+                                    const char *what, pd_error *err) {
   uint32_t theirs = *(const uint32_t *)record;
   if (theirs < least) {
     return pd__fail(err, PD_ERR_ABI, "%s has %u bytes, expected %zu or more", what, theirs, least);

@@ -24,7 +24,7 @@ pd_status pd__sized_copy_in(const void *theirs, size_t least, void *ours, size_t
 /* Copies a record, which begins with its size as uint32_t, to the `size` bytes at `ours`. Fields
  * that only we know become 0, and those that only the record has are left out. PD_ERR_ABI if it has
  * less than `least` bytes, or would end inside a pointer. */
-pd_status pd__record_convert(const void *record, size_t least, void *ours, uint32_t size,
-                             const char *what, pd_error *err);
+pd_status pd__record_check_and_copy(const void *record, size_t least, void *ours, uint32_t size,
+                                    const char *what, pd_error *err);
 
 #endif /* PD__SIZED_H */

@@ -21,7 +21,7 @@ static void insert_slot(pd__table *table, pd__table_slot item) {
   table->current.slots[at] = item;
 }
 
-static void move_old_slots(pd__table *table, size_t slots) {
+static void rehash_old_slots(pd__table *table, size_t slots) {
   for (; table->left > 0 && slots > 0; slots--) {
     pd__table_slot *slot = &table->previous.slots[table->moved++];
     if (!is_occupied(slot)) continue;
@@ -44,17 +44,17 @@ bool pd__table_grow(pd__table *table, size_t more) {
   while (needed > pd__table_limit(capacity)) capacity *= 2;
   pd__table_slot *slots = calloc(capacity, sizeof *slots);
   if (!slots) return false;
-  move_old_slots(table, SIZE_MAX);
+  rehash_old_slots(table, SIZE_MAX);
   table->previous = table->current;
   table->current = (pd__table_part){slots, capacity};
   table->moved = table->used = 0;
   table->left = table->count;
-  move_old_slots(table, 0);
+  rehash_old_slots(table, 0);
   return true;
 }
 
 void pd__table_add(pd__table *table, uint32_t hash, uint32_t item) {
-  move_old_slots(table, STEP);
+  rehash_old_slots(table, STEP);
   insert_slot(table, (pd__table_slot){hash, item});
   table->count++;
 }

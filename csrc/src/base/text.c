@@ -59,7 +59,7 @@ const char *pd__intern_text(const char *text) {
   uint32_t item = pd__table_find(&texts.table, hash, is_interned_text, text);
   if (item) return texts.items[item - 1];
   const char **items =
-      pd__arena_make_room(&forever, texts.items, texts.count, &texts.capacity, sizeof *items);
+      pd__arena_grow_if_full(&forever, texts.items, texts.count, &texts.capacity, sizeof *items);
   if (!items) return NULL;
   texts.items = items;
   const char *own = pd__arena_copy_text(&forever, text, length);

@@ -70,8 +70,9 @@ static void compare_defaults(char found[DIFFERENCES_SIZE], const pd_flag_def *mi
 
 static const char *write_range(const pd_flag_def *def, char out[2 * PD__NUMBER_SIZE]) {
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
-  snprintf(out, (size_t)2 * PD__NUMBER_SIZE, "[%s, %s]", pd__value_text(def->type, def->min, min),
-           pd__value_text(def->type, def->max, max));
+  snprintf(out, (size_t)2 * PD__NUMBER_SIZE, "[%s, %s]",
+           pd__value_get_text(def->type, def->min, min),
+           pd__value_get_text(def->type, def->max, max));
   return out;
 }
 

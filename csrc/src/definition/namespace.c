@@ -19,7 +19,7 @@ static const char *prefix_each(pd__arena *arena, const char *name_space, const c
   if (!joined) return NULL;
   for (const char *cursor = names; cursor;) {
     const char *name = cursor;
-    int own = (int)pd__list_next(&cursor);
+    int own = (int)pd__list_advance_to_choice(&cursor);
     at += sprintf(at, "%s%s.%.*s", at == joined ? "" : "|", name_space, own, name);
   }
   return joined;

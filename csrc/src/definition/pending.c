@@ -188,7 +188,7 @@ static void join_continued_uses(pd__arena *arena, pd__waiting *list) {
     list->continues = can_join_pending(list->pending, list->next->pending);
     if (!list->continues) room = 0;
     if (list->continues) {
-      list->next->text = pd__list_extend(arena, list->text, list->next->text, &room);
+      list->next->text = pd__list_join_comma_lists(arena, list->text, list->next->text, &room);
     }
   }
 }
@@ -306,7 +306,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
     list = given->following;
     bool joined = room > 0;
     if (grows && can_join_pending(given, list)) {
-      char *text = pd__list_extend(&operation->arena, given->text, list->text, &room);
+      char *text = pd__list_join_comma_lists(&operation->arena, given->text, list->text, &room);
       if (!text) pd__report_fail_memory(report);
       if (text) list->text = text;
       pd__pending_discard_unlisted(given);
@@ -414,7 +414,7 @@ static bool fill_pending_info(const pd__pending *at, pd_pending_info *info) {
 static bool fill_retained_info(const waiting_value *at, pd_pending_info *info) {
   char buffer[PD__NUMBER_SIZE];
   pd_type type = at->retained.type;
-  const char *text = pd__value_text(type, at->retained.value, buffer);
+  const char *text = pd__value_get_text(type, at->retained.value, buffer);
   info->name = pd__intern_text(pd__flag_name(at->node));
   info->text = type == PD_TYPE_string ? text : pd__intern_text(text);
   info->origin = at->retained.origin;

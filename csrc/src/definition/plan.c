@@ -315,7 +315,7 @@ static void publish_drafts(pd__stage *stage, pd__report *waiting) {
   for (const pd__draft *each = plan->drafts; each; each = each->next) {
     if (each->dropped > 0) pd__flag_drop_top_values(each->node, each->dropped);
   }
-  pd__report_add_all(waiting, plan->rejected.list);
+  pd__report_add_error_list(waiting, plan->rejected.list);
   bool lacks = plan->rejected.status != PD_OK && pd_error_list_count(plan->rejected.list) == 0;
   if (lacks) pd__report_add(waiting, &plan->first); /* memory was out for the list */
   bool committed = commit_plan(stage, waiting);

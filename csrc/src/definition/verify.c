@@ -88,7 +88,7 @@ static pd_status check_choices(const pd_flag_def *def, pd_error *err) {
   for (const char *cursor = pd__list_begin(def->choices); cursor;) {
     char escaped[PD__ESCAPED_SIZE];
     const char *choice = cursor;
-    size_t length = pd__list_next(&cursor);
+    size_t length = pd__list_advance_to_choice(&cursor);
     if (pd__choice_is_valid(def, choice, length)) continue;
     return fail_definition(def, err, PD_ERR_CHOICE, "choice '%s': expected a value of type %s%s",
                            pd__escape_part(escaped, choice, length),
@@ -116,7 +116,7 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
 
 const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]) {
   char number[PD__NUMBER_SIZE], escaped[PD__ESCAPED_SIZE];
-  const char *text = pd__value_text(def->type, def->default_value, number);
+  const char *text = pd__value_get_text(def->type, def->default_value, number);
   const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
   const char *shown = def->sensitive ? PD__REDACTED : pd__escape_text(escaped, text);
   snprintf(out, PD__DEFAULT_SIZE, "%s%s%s", quotes, shown, quotes);
@@ -130,8 +130,8 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   }
   pd_status status = def->optional ? PD_OK : pd__value_check(def, def->default_value);
   if (status == PD_OK) return PD_OK;
-  const char *text = pd__value_text(def->type, def->default_value, number);
-  pd__value_write_fault(def, text, complaint, sizeof complaint);
+  const char *text = pd__value_get_text(def->type, def->default_value, number);
+  pd__value_explain_rejected_text(def, text, complaint, sizeof complaint);
   return fail_definition(def, err, status, "default %s: %s%s", pd__def_show_default(def, shown),
                          complaint, status == PD_ERR_CHOICE ? suggest_separator(def) : "");
 }
@@ -168,7 +168,7 @@ static pd_status check_list_and_unit(const pd_flag_def *def, pd_error *err) {
   }
   if (!def->unit) return PD_OK;
   pd__escape_text(escaped, def->unit);
-  if (!pd__unit_hint(def->unit)) {
+  if (!pd__unit_get_hint(def->unit)) {
     return fail_definition(def, err, PD_ERR_ARGUMENT, "unit '%s': expected bytes or seconds",
                            escaped);
   }
@@ -255,5 +255,5 @@ pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
 }
 
 pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
-  return pd__record_convert(from, SMALLEST_DEF, to, sizeof *to, "a definition", err);
+  return pd__record_check_and_copy(from, SMALLEST_DEF, to, sizeof *to, "a definition", err);
 }

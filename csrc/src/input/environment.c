@@ -18,7 +18,7 @@ static _Thread_local struct {
 } held;
 
 static char *copy_environment(void) {
-  char *const *variables = pd__platform_environment();
+  char *const *variables = pd__platform_get_environment();
   size_t size = 1, used = 0;
   if (!variables) return NULL;
   for (size_t i = 0; variables[i]; i++) size += strlen(variables[i]) + 1;
@@ -231,7 +231,7 @@ static pd_status find_flag_variable(const pd__variable_rules *rules, const pd_fl
     if (status != PD_OK || out->variable.text) break;
     any = cursor != NULL;
     name = cursor;
-    if (any) length = pd__list_next(&cursor);
+    if (any) length = pd__list_advance_to_choice(&cursor);
   }
   if (status != PD_OK || !out->variable.text) return status;
   pd_flag *node = name == def->name ? flag : pd__names_find(name, length);

@@ -6,7 +6,7 @@
 
 pd__token *pd__tokens_add(pd__arena *arena, pd__tokens *list, pd__token token) {
   pd__token *items =
-      pd__arena_make_room(arena, list->items, list->count, &list->capacity, sizeof *items);
+      pd__arena_grow_if_full(arena, list->items, list->count, &list->capacity, sizeof *items);
   if (!items) return NULL;
   list->items = items;
   items[list->count] = token;
@@ -48,7 +48,7 @@ bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *
   pd_value value;
   return pd__history_find(flag, source, &given) &&
          pd__value_parse_with_unit(pd__flag_def(flag), text, &value) == PD_OK &&
-         pd__value_is_same(pd__flag_def(flag), given.value, value);
+         pd__value_is_equivalent(pd__flag_def(flag), given.value, value);
 }
 
 /* Returns what -vvv means: v, if that counts. */

@@ -127,13 +127,13 @@ const pd_table *pd__copies_find_or_elect_host(const pd_table *own) {
   static uint32_t busy;
   const pd_table *table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   if (table) return table;
-  uintptr_t entered = pd__platform_enter_loader();
+  uintptr_t entered = pd__platform_acquire_loader_lock();
   while (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE)) pd__platform_yield();
   own_table = own;
   table = __atomic_load_n(&destination, __ATOMIC_ACQUIRE);
   if (!table) table = find_host();
   __atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
-  pd__platform_leave_loader(entered);
+  pd__platform_release_loader_lock(entered);
   return table;
 }
 

@@ -250,7 +250,7 @@ static void record_refusal(const pd_module *module, const pd_error_list *errors)
   bool again = member->refused != NULL;
   if (!again) member->refused = pd_error_list_new();
   pd__report kept = {.list = member->refused};
-  pd__report_add_all(&kept, errors);
+  pd__report_add_error_list(&kept, errors);
   if (again || !why) return;
   pd__fail(pd__warning_add(PD_WARNING_REFUSED), PD_OK,
            "%s: %s refused, and its own code sees only %s: %s",
@@ -282,11 +282,11 @@ static bool is_refused_in_load(const pd__loading *load, const pd_module *module)
 static void record_errors(attempt *at, pd__loading *load) {
   pd__membership *member = pd__module_membership(at->module);
   bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
-  if (load) pd__report_add_all(&load->report, at->errors);
+  if (load) pd__report_add_error_list(&load->report, at->errors);
   if (load && lacks) pd__report_fail_memory(&load->report); /* it was out for the list */
   if (at->joined_before) {
     pd__report all = {.list = member->errors};
-    pd__report_add_all(&all, at->errors);
+    pd__report_add_error_list(&all, at->errors);
     return;
   }
   free_member_errors(member);

@@ -196,7 +196,7 @@ static pd__loading *make_loading(const char *path, const char *name_space) {
 
 /* Adds the errors to those of the caller. */
 static void report_load_errors(const pd__loading *load, pd__report *caller) {
-  pd__report_add_all(caller, load->report.list);
+  pd__report_add_error_list(caller, load->report.list);
   if (caller->status == PD_OK && load->report.status != PD_OK) pd__report_add(caller, &load->first);
 }
 
@@ -283,7 +283,7 @@ pd_status pd_modules_check(pd_error_list *errors, pd_error *err) {
   pd__platform_lock();
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
     const pd__membership *member = pd__module_membership(each);
-    if (member && pd__module_is_present(each)) pd__report_add_all(&report, member->refused);
+    if (member && pd__module_is_present(each)) pd__report_add_error_list(&report, member->refused);
   }
   pd__platform_unlock();
   return report.status;
@@ -327,7 +327,7 @@ pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, p
   size_t before = pd_error_list_count(errors);
   pd__platform_lock();
   const pd_error_list *own = pd__module_membership(module)->errors;
-  pd__report_add_all(&report, own);
+  pd__report_add_error_list(&report, own);
   bool whole = pd_error_list_count(errors) - before == pd_error_list_count(own);
   pd__platform_unlock();
   return whole ? PD_OK : pd__fail_memory(err);

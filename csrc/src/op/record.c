@@ -51,7 +51,7 @@ static pd_status check_arrays_syntax(const pd_op_def *def, pd_error *err) {
 #define SMALLEST_OP PD__SIZE_UP_TO(pd_op_def, choice)
 
 pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err) {
-  return pd__record_convert(from, SMALLEST_OP, to, sizeof *to, "an operation's record", err);
+  return pd__record_check_and_copy(from, SMALLEST_OP, to, sizeof *to, "an operation's record", err);
 }
 
 pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {

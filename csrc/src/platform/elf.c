@@ -23,7 +23,7 @@
  * Nothing is known about images in a dlmopen namespace, or if no loader started the program. */
 typedef enum progress { PD__AT_PROGRAM, PD__BEFORE_LOADER, PD__UNSURE } progress;
 
-PD__READS_IMAGE static progress advance_progress(progress before, const pd__image *image) {
+PD__READS_IMAGE static progress advance_walk_progress(progress before, const pd__image *image) {
   if (before == PD__UNSURE) return before;
   uintptr_t loader = getauxval(AT_BASE), program = getauxval(AT_PHDR);
   if (before == PD__AT_PROGRAM && (!loader || (uintptr_t)image->segments != program)) {
@@ -87,7 +87,7 @@ static int visit_record(void *record, void *context) {
 
 /* Returns false if the image lies above the address: segments are in ascending order. The search
  * for the newest of many images, which mostly lies below the others, passes them quickly. */
-PD__READS_IMAGE static bool can_contain(const pd__image *image, uintptr_t address) {
+PD__READS_IMAGE static bool can_image_contain_address(const pd__image *image, uintptr_t address) {
   int first = 0;
   while (first < image->count && image->segments[first].p_type != PT_LOAD) first++;
   return first < image->count && image->base + image->segments[first].p_vaddr <= address;
@@ -96,8 +96,8 @@ PD__READS_IMAGE static bool can_contain(const pd__image *image, uintptr_t addres
 static int visit_image(pd__image *image, size_t size, void *context) {
   (void)size;
   walk *run = context;
-  run->progress = advance_progress(run->progress, image);
-  if (run->inside && !can_contain(image, run->inside)) return 0;
+  run->progress = advance_walk_progress(run->progress, image);
+  if (run->inside && !can_image_contain_address(image, run->inside)) return 0;
   if (run->inside && !pd__holds(image, run->inside, 1, 0)) return 0;
   run->current = image;
   run->image.path = NULL;
@@ -130,7 +130,7 @@ void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor
 
 /* The loader maps what the segments ask for. Touching a page past the end of the file would kill
  * the process. */
-static bool is_cut_short(int fd, const ElfW(Ehdr) *header, uint64_t size) {
+static bool is_elf_file_truncated(int fd, const ElfW(Ehdr) *header, uint64_t size) {
   for (unsigned i = 0; i < header->e_phnum; i++) {
     ElfW(Phdr) segment;
     off_t at = (off_t)(header->e_phoff + (uint64_t)i * sizeof segment);
@@ -153,7 +153,7 @@ const char *pd__posix_find_library_fault(int fd, uint64_t size) {
     return "was built for another architecture";
   }
   if (header.e_type != ET_DYN) return "is a program or an object file, expected a shared library";
-  return is_cut_short(fd, &header, size) ? "is cut short" : NULL;
+  return is_elf_file_truncated(fd, &header, size) ? "is cut short" : NULL;
 }
 
 PD__READS_IMAGE const void *pd__posix_find_library_address(void *handle) {
@@ -165,6 +165,6 @@ PD__READS_IMAGE const void *pd__posix_find_library_address(void *handle) {
 
 const char *pd__platform_getenv(const char *variable) { return secure_getenv(variable); }
 
-char *const *pd__platform_environment(void) { return getauxval(AT_SECURE) ? NULL : environ; }
+char *const *pd__platform_get_environment(void) { return getauxval(AT_SECURE) ? NULL : environ; }
 
 #endif /* __ELF__ */

@@ -86,7 +86,7 @@ const char *pd__platform_getenv(const char *variable);
 
 /* Returns all variables as "NAME=value", up to NULL. The caller keeps others from changing them.
  * NULL in a setuid or setgid process, and where pd__platform_getenv needs no such caller. */
-char *const *pd__platform_environment(void);
+char *const *pd__platform_get_environment(void);
 
 /* Reads a regular file of at most `most` bytes into the arena without ever waiting for a writer.
  * *out is NUL-terminated. Returns what is wrong, or NULL on success; check the arena for out of
@@ -112,7 +112,7 @@ bool pd__platform_at_thread_exit(void (*function)(void *argument), void *argumen
 void *pd__platform_get_exit_argument(void);
 
 /* Milliseconds since 1970. */
-int64_t pd__platform_time(void);
+int64_t pd__platform_get_wall_ms(void);
 
 /* Returns a number of this thread, which a later thread may have after it has ended, and the thread
  * that forked in the child. */
@@ -127,8 +127,8 @@ void pd__platform_pin_and_watch_forks(const pd_copy_record *own, void (*in_child
 
 /* Enclose a wait for other threads that may be walking images. Where constructors run under the
  * lock that a walk needs, these functions acquire and release that lock, to avoid a deadlock. */
-uintptr_t pd__platform_enter_loader(void);
-void pd__platform_leave_loader(uintptr_t entered);
+uintptr_t pd__platform_acquire_loader_lock(void);
+void pd__platform_release_loader_lock(uintptr_t entered);
 
 /* Returns whether a loaded image with this path is the library that was opened as `asked`. */
 bool pd__platform_is_same_path(const char *asked, const char *path);

@@ -45,8 +45,8 @@ void *pd__platform_get_exit_argument(void) {
 }
 
 /* Constructors and walks use different locks here. */
-uintptr_t pd__platform_enter_loader(void) { return 0; }
-void pd__platform_leave_loader(uintptr_t entered) { (void)entered; }
+uintptr_t pd__platform_acquire_loader_lock(void) { return 0; }
+void pd__platform_release_loader_lock(uintptr_t entered) { (void)entered; }
 
 /* ---- This process ---- */
 
@@ -58,7 +58,7 @@ static int64_t read_clock(clockid_t clock) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-int64_t pd__platform_time(void) { return read_clock(CLOCK_REALTIME); }
+int64_t pd__platform_get_wall_ms(void) { return read_clock(CLOCK_REALTIME); }
 /* dladdr returns the name by which the loader knows the image. dlopen recognizes that name without
  * looking at the file. The program itself needs no reference, so it doesn't matter if dlopen fails
  * for it. */
@@ -129,7 +129,7 @@ static const char *get_loader_message(const char *path) {
 }
 
 /* dlopen searches for a name without a slash, so prefix it with "./". */
-static void *open_library(const char *path) {
+static void *dlopen_without_search(const char *path) {
   if (strchr(path, '/')) return dlopen(path, RTLD_NOW | RTLD_LOCAL);
   char *here = malloc(strlen(path) + 3);
   if (!here) return NULL; /* dlerror has no message then */
@@ -150,7 +150,7 @@ pd_status pd__platform_open_library(const char *path, void **handle, const void 
   if (why) return pd__fail_load(path, why, err);
   pd__fork_state fork_state;
   pd__platform_release_fork_lock(&fork_state);
-  *handle = open_library(path);
+  *handle = dlopen_without_search(path);
   *inside = *handle ? pd__posix_find_library_address(*handle) : NULL;
   pd__platform_reacquire_fork_lock(&fork_state);
   return *inside ? PD_OK : pd__fail_load(path, get_loader_message(path), err);
@@ -192,7 +192,7 @@ static const char *read_whole_file(pd__arena *arena, int fd, off_t size, size_t 
   if ((uintmax_t)size > most) return PD__TOO_BIG;
   size_t capacity = (size_t)size + 2;
   *out = pd__arena_alloc(arena, capacity);
-  for (*length = 0; *out; *out = pd__arena_make_room(arena, *out, *length + 1, &capacity, 1)) {
+  for (*length = 0; *out; *out = pd__arena_grow_if_full(arena, *out, *length + 1, &capacity, 1)) {
     ssize_t got = read(fd, *out + *length, capacity - 1 - *length);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno == EAGAIN ? "reading it would wait" : strerror(errno);
@@ -239,11 +239,11 @@ bool pd__platform_fill_random(void *out, size_t size) {
 
 static locale_t c_locale;
 
-static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+static void create_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
 
 double pd__platform_strtod(const char *text) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, make_locale);
+  pthread_once(&once, create_c_locale);
   return strtod_l(text, NULL, c_locale);
 }
 

@@ -1,8 +1,8 @@
 /* What Linux and macOS share: the lock, fork, which holds it, and the background thread.
  *
  * Handlers that the program has registered before ours run between them: in the parent after
- * lock_before_fork and before unlock_after_fork, in the child before restart_in_child. They may
- * call the library, so the thread that forks passes through the lock, while other threads wait. */
+ * lock_before_fork and before unlock_after_fork, in the child before reset_and_unlock_child. They
+ * may call the library, so the thread that forks passes through the lock; other threads wait. */
 #define _GNU_SOURCE
 #include "platform.h"
 
@@ -31,7 +31,7 @@ static void (*start_child)(void);
 
 /* ---- Fork ---- */
 
-static bool is_forking(void) {
+static bool is_forking_thread(void) {
   pthread_t thread = __atomic_load_n(&forking, __ATOMIC_RELAXED);
   return thread && pthread_equal(thread, pthread_self());
 }
@@ -61,14 +61,14 @@ static void reset_in_forked_child(void) {
   start_child();
 }
 
-/* A handler of the program may need the registry before restart_in_child has made it that of the
- * child. */
+/* A handler of the program may need the registry before reset_and_unlock_child has made it that of
+ * the child. */
 static void reset_if_forked_child(void) {
   if (getpid() != state.process) reset_in_forked_child();
 }
 
 static void lock_before_fork(void) {
-  if (is_forking()) { /* a handler forks */
+  if (is_forking_thread()) { /* a handler forks */
     reset_if_forked_child();
     state.nested++;
     return;
@@ -85,24 +85,24 @@ static bool end_nested_fork(void) {
 }
 
 static void unlock_after_fork(void) {
-  if (!is_forking() || end_nested_fork()) return;
+  if (!is_forking_thread() || end_nested_fork()) return;
   release_lock_of_fork();
 }
 
-static void restart_in_child(void) {
-  if (!is_forking()) return;
+static void reset_and_unlock_child(void) {
+  if (!is_forking_thread()) return;
   if (!state.in_child || getpid() != state.process) reset_in_forked_child();
   unlock_after_fork();
 }
 
 void pd__posix_watch_forks(void (*child)(void)) {
   start_child = child;
-  pthread_atfork(lock_before_fork, unlock_after_fork, restart_in_child);
+  pthread_atfork(lock_before_fork, unlock_after_fork, reset_and_unlock_child);
 }
 
 void pd__platform_release_fork_lock(pd__fork_state *out) {
   *out = (pd__fork_state){.released = false};
-  if (!is_forking()) return;
+  if (!is_forking_thread()) return;
   reset_if_forked_child();
   *out = state;
   out->released = true;
@@ -119,8 +119,8 @@ void pd__platform_reacquire_fork_lock(const pd__fork_state *released) {
 /* ---- The lock ---- */
 
 /* Not inlined, so that pd__platform_lock needs no stack. */
-static __attribute__((noinline)) void acquire_lock_during_fork(void) {
-  if (is_forking()) {
+static __attribute__((noinline)) void lock_unless_forking_thread(void) {
+  if (is_forking_thread()) {
     reset_if_forked_child();
     entered++;
   } else {
@@ -131,7 +131,7 @@ static __attribute__((noinline)) void acquire_lock_during_fork(void) {
 /* While nobody forks, this costs one load and one test. */
 void pd__platform_lock(void) {
   if (__builtin_expect(__atomic_load_n(&forking, __ATOMIC_RELAXED) != 0, 0)) {
-    acquire_lock_during_fork();
+    lock_unless_forking_thread();
   } else {
     pthread_mutex_lock(&lock);
   }

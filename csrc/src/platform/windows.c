@@ -55,7 +55,7 @@ void pd__platform_yield(void) { Sleep(0); }
 
 #define TO_1970 116444736000000000 /* from 1601, in units of 100 ns */
 
-int64_t pd__platform_time(void) {
+int64_t pd__platform_get_wall_ms(void) {
   FILETIME now;
   GetSystemTimeAsFileTime(&now);
   uint64_t ticks = (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime;
@@ -72,14 +72,14 @@ void pd__platform_pin_and_watch_forks(const pd_copy_record *own, void (*in_child
 }
 
 /* The loader's lock is recursive. */
-uintptr_t pd__platform_enter_loader(void) {
+uintptr_t pd__platform_acquire_loader_lock(void) {
   ULONG_PTR cookie = 0;
   pd__procedure found = get_ntdll_function("LdrLockLoaderLock");
   ((LONG(NTAPI *)(ULONG, ULONG *, ULONG_PTR *))found)(0, NULL, &cookie);
   return cookie;
 }
 
-void pd__platform_leave_loader(uintptr_t entered) {
+void pd__platform_release_loader_lock(uintptr_t entered) {
   pd__procedure found = get_ntdll_function("LdrUnlockLoaderLock");
   ((LONG(NTAPI *)(ULONG, ULONG_PTR))found)(0, entered);
 }
@@ -219,7 +219,7 @@ static bool read_at(HANDLE file, uint32_t offset, void *out, uint32_t size) {
   return ReadFile(file, out, size, &got, &place) && got == size;
 }
 
-static bool is_cut_short(HANDLE file, uint32_t sections, unsigned count) {
+static bool is_pe_file_truncated(HANDLE file, uint32_t sections, unsigned count) {
   LARGE_INTEGER size;
   if (!GetFileSizeEx(file, &size)) return false;
   for (unsigned i = 0; i < count; i++) {
@@ -247,7 +247,7 @@ static const char *find_pe_fault(HANDLE file) {
     return "is a program or an object file, expected a shared library";
   }
   uint32_t sections = at + (uint32_t)sizeof header + header.file.SizeOfOptionalHeader;
-  return is_cut_short(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
+  return is_pe_file_truncated(file, sections, header.file.NumberOfSections) ? "is cut short" : NULL;
 }
 
 /* Returns the path where the loader searches for the imports of the DLL at `full`: its directory,
@@ -404,7 +404,8 @@ const char *pd__platform_getenv(const char *variable) {
   return out;
 }
 
-char *const *pd__platform_environment(void) { return NULL; } /* Windows locks it for each reader */
+/* Windows locks it for each reader. */
+char *const *pd__platform_get_environment(void) { return NULL; }
 
 /* Like strtod, but with `point` in place of the decimal point, which `text` must have. Returns
  * false if not all of the text was read. */

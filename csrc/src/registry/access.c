@@ -77,7 +77,7 @@ pd_status pd_flag_get_text(const pd_flag *flag, char *buffer, size_t size, size_
   PD__LOCKED_OPERATION(operation);
   pd_status status = pd__flag_adopt_and_check_defined(&operation, (pd_flag *)flag, err);
   if (status == PD_OK) {
-    const char *text = pd__value_text(flag->type, pd__flag_value_in_thread(flag), number);
+    const char *text = pd__value_get_text(flag->type, pd__flag_value_in_thread(flag), number);
     int whole = snprintf(buffer, size, "%s", text);
     if (length) *length = (size_t)whole;
   }
@@ -101,7 +101,7 @@ pd_status pd_value_parse(pd_type type, const char *unit, const char *text, pd_va
   def.unit = unit;
   status = pd__value_parse_with_unit(&def, text, out);
   if (status == PD_OK) return PD_OK;
-  pd__value_write_fault(&def, text, why, sizeof why);
+  pd__value_explain_rejected_text(&def, text, why, sizeof why);
   return pd__fail(err, status, "%s: %s", pd__escape_text(escaped, text), why);
 }
 
@@ -115,7 +115,7 @@ pd_status pd_flag_compare_text(pd_flag *flag, const char *text, bool *same, pd_e
     const pd_flag_def *def = pd__flag_def(flag);
     bool unset = pd__flag_is_unset(flag);
     bool read = text && !unset && pd__value_parse_with_unit(def, text, &value) == PD_OK;
-    *same = text ? read && pd__value_is_same(def, value, pd__flag_value(flag)) : unset;
+    *same = text ? read && pd__value_is_equivalent(def, value, pd__flag_value(flag)) : unset;
   }
   return pd__operation_return(&operation, status);
 }
@@ -126,7 +126,7 @@ pd_status pd_value_get_text(pd_type type, pd_value value, char *buffer, size_t s
   if (!buffer && size > 0) return pd__fail_null(err, "buffer");
   if (check_value_type(type, err) != PD_OK) return PD_ERR_ARGUMENT;
   if (type == PD_TYPE_string && !value.str) return pd__fail_null(err, "value.str");
-  int whole = snprintf(buffer, size, "%s", pd__value_text(type, value, number));
+  int whole = snprintf(buffer, size, "%s", pd__value_get_text(type, value, number));
   if (length) *length = (size_t)whole;
   return PD_OK;
 }

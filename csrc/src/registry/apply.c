@@ -78,7 +78,7 @@ static bool has_only_override_ends(const batch *all) {
 
 static const char *copy_value_text(batch *all, const pd_flag *flag, pd_value value) {
   char buffer[PD__NUMBER_SIZE];
-  const char *text = pd__value_text(pd__flag_type(flag), value, buffer);
+  const char *text = pd__value_get_text(pd__flag_type(flag), value, buffer);
   return pd__arena_copy_text(&all->changes.operation->arena, text, strlen(text));
 }
 

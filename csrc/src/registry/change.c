@@ -16,8 +16,8 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 
 void pd__changes_reserve(pd__changes *changes, size_t capacity) {
   if (capacity <= changes->capacity) return;
-  pd__change *items = pd__arena_grow(&changes->operation->arena, changes->items,
-                                     changes->count * sizeof *items, capacity * sizeof *items);
+  pd__change *items = pd__arena_realloc(&changes->operation->arena, changes->items,
+                                        changes->count * sizeof *items, capacity * sizeof *items);
   if (!items) return;
   changes->items = items;
   changes->capacity = capacity;
@@ -55,7 +55,8 @@ static __attribute__((noinline)) pd_status join_with_previous_use(const pd__chan
     pd__change *other = &changes->items[i - 1];
     if (!can_join_uses(change, other)) continue;
     size_t room = other->room;
-    char *text = pd__list_extend(&changes->operation->arena, other->text, change->text, &room);
+    char *text =
+        pd__list_join_comma_lists(&changes->operation->arena, other->text, change->text, &room);
     if (!text) return pd__fail_memory(err);
     other->action = PD__IDLE;
     change->text = change->value.str = text;
@@ -100,7 +101,7 @@ static __attribute__((noinline)) pd_status merge_lower_values(const pd__changes 
   if (!below) below = find_text_of(changes, change->flag, PD_SOURCE_FILE);
   if (!below) return PD_OK;
   size_t room = 0;
-  char *text = pd__list_extend(&changes->operation->arena, below, change->text, &room);
+  char *text = pd__list_join_comma_lists(&changes->operation->arena, below, change->text, &room);
   if (!text) return pd__fail_memory(err);
   change->text = change->value.str = text;
   change->room = room;

@@ -37,7 +37,7 @@ static void append_result(const char *text, size_t length, void *context) {
   pd__conversion *one = context;
   if (one->length + length >= one->room) {
     size_t room = 2 * (one->length + length) + 16;
-    char *grown = pd__arena_grow(one->arena, one->result, one->length, room);
+    char *grown = pd__arena_realloc(one->arena, one->result, one->length, room);
     if (!grown) return; /* the arena knows */
     one->result = grown;
     one->room = room;

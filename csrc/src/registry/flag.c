@@ -24,7 +24,7 @@ pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err) {
 
 static void store_in_all_cells(pd_flag *flag, pd_value value) {
   void *second = flag->single ? flag->variable : NULL;
-  pd__cells_store(flag->type, pd__flag_address(flag, flag->type), second, value);
+  pd__cell_store_in_both(flag->type, pd__flag_address(flag, flag->type), second, value);
   if (flag->single) return;
   for (const pd__cell *cell = flag->cells; cell; cell = cell->next) {
     if (cell->def->cell && cell->def->type == flag->type) pd__variable_store(cell->def, value);

@@ -118,8 +118,8 @@ static void insert_placed_module(pd_module *module, const pd__platform_image *im
 }
 
 static bool reserve_placed_slot(void) {
-  pd_module **items = pd__arena_make_room(&placed.arena, placed.items, placed.count,
-                                          &placed.capacity, sizeof(pd_module *));
+  pd_module **items = pd__arena_grow_if_full(&placed.arena, placed.items, placed.count,
+                                             &placed.capacity, sizeof(pd_module *));
   if (items) placed.items = items;
   return items != NULL;
 }

@@ -42,7 +42,7 @@ static char epoch[17];
 
 static void make_epoch(void) {
   static const char digits[] = "0123456789abcdef";
-  uint64_t number = (uint64_t)pd__platform_time() * 0x9e3779b97f4a7c15u ^ (uintptr_t)&number;
+  uint64_t number = (uint64_t)pd__platform_get_wall_ms() * 0x9e3779b97f4a7c15u ^ (uintptr_t)&number;
   pd__platform_fill_random(&number, sizeof number);
   for (size_t i = 0; i < 16; i++) epoch[i] = digits[number >> (4 * i) & 0xf];
 }
@@ -125,7 +125,7 @@ void pd__journal_record_if_changed(pd_flag *flag) {
   if (!last || !classify_event(last, &now, &kind)) return;
   now.revision = revision + 1;
   ring[now.revision % PD_JOURNAL_KEPT] = (pd__event){.revision = now.revision,
-                                                     .at = pd__platform_time(),
+                                                     .at = pd__platform_get_wall_ms(),
                                                      .mark = pd__journal_mark,
                                                      .flag = flag,
                                                      .before = *last,

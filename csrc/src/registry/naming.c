@@ -15,7 +15,7 @@ bool pd__naming_step(pd__naming *at) {
   }
   if (!at->rest) return false;
   at->name = at->rest;
-  at->length = pd__list_next(&at->rest);
+  at->length = pd__list_advance_to_choice(&at->rest);
   return true;
 }
 

@@ -70,7 +70,7 @@ pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name,
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
                          const pd_origin *origin, pd_error *err) {
   char why[256];
-  pd__value_write_fault(pd__flag_def(flag), text, why, sizeof why);
+  pd__value_explain_rejected_text(pd__flag_def(flag), text, why, sizeof why);
   return pd__fail_text(status, flag, name, text, origin, why, err);
 }
 
@@ -107,7 +107,7 @@ static pd_status read_change(pd__change *change, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   char number[PD__NUMBER_SIZE];
   const char *text =
-      change->text ? change->text : pd__value_text(flag->type, change->value, number);
+      change->text ? change->text : pd__value_get_text(flag->type, change->value, number);
   return pd__fail_value(status, flag, change->node->name, text, &change->origin, err);
 }
 
@@ -117,7 +117,7 @@ static bool is_unchanged(const pd__change *change) {
   bool defaults = change->origin.source == PD_SOURCE_DEFAULT;
   if (!defaults && flag->state & PD_STATE_UNSET) return false;
   pd_value value = defaults ? pd__flag_default(flag) : pd__flag_value(flag);
-  return pd__value_is_same(pd__flag_def(flag), change->value, value);
+  return pd__value_is_equivalent(pd__flag_def(flag), change->value, value);
 }
 
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a

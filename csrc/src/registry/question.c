@@ -69,7 +69,7 @@ void pd__questions_ask(pd__operation *operation, pd__question *list) {
 static const char *escape_value(const pd__subject *seen, char escaped[PD__ESCAPED_SIZE]) {
   char number[PD__NUMBER_SIZE];
   if (seen->flag->sensitive) return PD__REDACTED;
-  return pd__escape_text(escaped, pd__value_text(seen->flag->type, seen->entry.value, number));
+  return pd__escape_text(escaped, pd__value_get_text(seen->flag->type, seen->entry.value, number));
 }
 
 /* Writes the values that were checked, as "--low=9 (argv[1]), --high=3 (default)". `only_given`
@@ -107,7 +107,7 @@ static bool has_secret_in_reason(const pd__question *one) {
   for (size_t i = 0; i < one->count; i++) {
     const pd__subject *seen = &one->subjects[i];
     if (!seen->flag->sensitive) continue;
-    const char *text = pd__value_text(seen->flag->type, seen->entry.value, number);
+    const char *text = pd__value_get_text(seen->flag->type, seen->entry.value, number);
     if (*text && strstr(one->why, text)) return true;
   }
   return false;

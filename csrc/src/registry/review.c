@@ -16,7 +16,7 @@ static pd_status convert_former_value(const pd_flag *flag, pd_type was, pd_value
   if (def->read_only) return PD_ERR_READ_ONLY;
   if (was == flag->type) return pd__value_check(def, *value);
   char number[PD__NUMBER_SIZE];
-  const char *text = pd__value_text(was, *value, number);
+  const char *text = pd__value_get_text(was, *value, number);
   pd_value fresh;
   pd_status status = pd__value_parse_with_unit(def, text, &fresh);
   if (status == PD_OK) status = pd__value_check(def, fresh);
@@ -35,7 +35,7 @@ static pd_status fail_former_value(pd_status status, const pd_flag *flag, pd_typ
     return pd__fail(err, status, "%s: is read-only",
                     pd__origin_write_subject(flag->name, &entry->origin, source));
   }
-  const char *text = pd__value_text(was, entry->value, number);
+  const char *text = pd__value_get_text(was, entry->value, number);
   return pd__fail_value(status, flag, flag->name, text, &entry->origin, err);
 }
 

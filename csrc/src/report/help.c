@@ -49,7 +49,7 @@ static void write_placeholder(const pd_flag_info *info, pd__out *out) {
 static bool has_letter_name(const pd_flag_info *info) {
   bool found = strlen(info->name) == 1;
   for (const char *cursor = pd__list_begin(info->aliases); cursor && !found;) {
-    found = pd__list_next(&cursor) == 1;
+    found = pd__list_advance_to_choice(&cursor) == 1;
   }
   return found;
 }
@@ -61,7 +61,7 @@ static void add_left_column(help_page *help, const pd_flag_info *info) {
   if (length == 1) add_name(help, info->name, 1, false);
   for (const char *cursor = pd__list_begin(info->aliases); cursor;) {
     const char *alias = cursor;
-    if (pd__list_next(&cursor) == 1) add_name(help, alias, 1, false);
+    if (pd__list_advance_to_choice(&cursor) == 1) add_name(help, alias, 1, false);
   }
   if (length > 1) {
     if (help->letters && !help->page.apart) pd__page_move_to(&help->page, 6);
@@ -104,7 +104,7 @@ static void add_choices_or_aliases(help_page *help, const char *list, bool choic
   size_t empty = note->length;
   for (const char *cursor = pd__list_begin(list); cursor;) {
     const char *item = cursor;
-    size_t length = pd__list_next(&cursor);
+    size_t length = pd__list_advance_to_choice(&cursor);
     if (!choices && length == 1) continue;
     if (note->length > empty) pd__out_add_text(note, ", ");
     if (!choices) pd__out_add_text(note, "--");

@@ -101,7 +101,7 @@ static void write_double(pd__out *out, double value, const char *text) {
 
 static void write_scalar(pd__out *out, pd_type type, pd_value value) {
   char buffer[PD__NUMBER_SIZE];
-  const char *text = pd__value_text(type, value, buffer);
+  const char *text = pd__value_get_text(type, value, buffer);
   if (type == PD_TYPE_string) {
     pd__json_write_text(out, text);
   } else if (type == PD_TYPE_double) {
@@ -118,7 +118,7 @@ static const char *read_list_item(pd__json *to, const char **cursor) {
   if (!pd__item_read(&next, to->item, to->size, &length)) next = NULL; /* was checked when set */
   if (length >= to->size) {
     size_t size = 2 * length + 64;
-    char *item = pd__arena_grow(to->out->arena, NULL, 0, size);
+    char *item = pd__arena_realloc(to->out->arena, NULL, 0, size);
     if (!item) return NULL;
     to->item = item;
     to->size = size;
@@ -187,7 +187,7 @@ void pd__json_add_names(pd__json *to, const char *key, const char *names) {
   pd__json_open(to, "[");
   for (const char *cursor = pd__list_begin(names); cursor;) {
     const char *name = cursor;
-    size_t length = pd__list_next(&cursor);
+    size_t length = pd__list_advance_to_choice(&cursor);
     pd__json_begin_item(to);
     pd__json_write_span(to->out, name, name + length);
   }

@@ -9,7 +9,7 @@ static bool make_room(pd__out *out, size_t more) {
   size_t needed = out->length + more + 1;
   if (needed <= out->capacity) return true;
   size_t capacity = needed < 2 * out->capacity ? 2 * out->capacity : needed + 1024;
-  char *text = pd__arena_grow(out->arena, out->text, out->length, capacity);
+  char *text = pd__arena_realloc(out->arena, out->text, out->length, capacity);
   if (!text) return false;
   out->text = text;
   out->capacity = capacity;

@@ -12,8 +12,8 @@ static bool collect_older_values(pd__rows *rows, const pd_flag *flag, pd__row *r
   for (pd_flag_entry entry = {.size = sizeof entry};; row->others++) {
     pd_status status = pd__flag_fill_entry(flag, row->others + 1, &entry, NULL);
     if (status != PD_OK) return status == PD_ERR_ARGUMENT; /* there are no more */
-    pd_flag_entry *others = pd__arena_make_room(arena, rows->others, rows->other_count,
-                                                &rows->other_room, sizeof *others);
+    pd_flag_entry *others = pd__arena_grow_if_full(arena, rows->others, rows->other_count,
+                                                   &rows->other_room, sizeof *others);
     if (!others) return false;
     rows->others = others;
     others[rows->other_count++] = entry;
@@ -34,7 +34,7 @@ static bool collect_row(pd__rows *rows, pd_flag *flag, bool with_older_values, p
 bool pd__rows_collect(pd__rows *rows, bool with_older_values, pd__arena *arena) {
   PD__LOCKED_OPERATION(operation);
   size_t most = (size_t)pd__names_count() + 1;
-  rows->items = pd__arena_grow(arena, NULL, 0, most * sizeof *rows->items);
+  rows->items = pd__arena_realloc(arena, NULL, 0, most * sizeof *rows->items);
   bool whole = rows->items != NULL;
   for (pd_flag *flag = NULL; whole && (flag = pd__names_next_listed(flag));) {
     if (pd__flag_adopt_and_check_defined(&operation, flag, NULL) != PD_OK)
@@ -78,7 +78,8 @@ static size_t find_module_index(const char *list, const char *module) {
   size_t index = 0, length = strlen(module);
   for (const char *cursor = pd__list_begin(list); cursor; index++) {
     const char *item = cursor;
-    if (pd__list_next(&cursor) == length && !memcmp(item, module, length)) return index;
+    if (pd__list_advance_to_choice(&cursor) == length && !memcmp(item, module, length))
+      return index;
   }
   return index;
 }

@@ -50,7 +50,7 @@ static void write_flag_line(const pd__row *row, pd__out *out) {
     pd__out_add_format(out, "# --%s: left out, %s\n", row->info.name, why);
     return;
   }
-  const char *text = pd__value_text(row->info.type, row->entry.value, buffer);
+  const char *text = pd__value_get_text(row->info.type, row->entry.value, buffer);
   pd__out_add_format(out, "--%s=", row->info.name);
   (can_be_misread(text) ? write_quoted : pd__out_add_text)(out, text);
   pd__out_add_text(out, "\n");

@@ -84,7 +84,7 @@ static bool write_subsecond(pd__out *out, const char *text) {
  * stays exact. */
 static bool write_fractional_seconds(pd__out *out, double seconds) {
   char text[PD__NUMBER_SIZE];
-  pd__value_text(PD_TYPE_double, (pd_value){.f64 = seconds}, text);
+  pd__value_get_text(PD_TYPE_double, (pd_value){.f64 = seconds}, text);
   if (seconds < 1) return write_subsecond(out, text);
   const char *point = strchr(text, '.');
   if (point) write_duration(out, (uint64_t)seconds, point);
@@ -157,7 +157,7 @@ static void write_string(pd__out *out, const char *text) {
 void pd__row_write_number(const pd__row *row, pd_value value, pd__out *out) {
   char buffer[PD__NUMBER_SIZE];
   if (!write_quantity(&row->info, value, out)) {
-    pd__out_add_text(out, pd__value_text(row->info.type, value, buffer));
+    pd__out_add_text(out, pd__value_get_text(row->info.type, value, buffer));
   }
 }
 

@@ -39,7 +39,7 @@ static void write_element(pd__out *out, const char *tag, const char *text) {
 
 static const char *get_value_text(const pd__row *row, pd_value value,
                                   char buffer[PD__NUMBER_SIZE]) {
-  return row->info.sensitive ? PD__REDACTED : pd__value_text(row->info.type, value, buffer);
+  return row->info.sensitive ? PD__REDACTED : pd__value_get_text(row->info.type, value, buffer);
 }
 
 static void write_flag_element(pd__out *out, const pd__row *row) {

@@ -39,12 +39,12 @@ PD_TYPE_MAP(DEFINE_STORE)
     if (second) store_##name(second, (ctype)value.member);                                         \
     return;
 
-void pd__cells_store(pd_type type, void *cell, void *second, pd_value value) {
+void pd__cell_store_in_both(pd_type type, void *cell, void *second, pd_value value) {
   switch (type) { PD_TYPE_MAP(STORE) }
 }
 
 void pd__cell_store(pd_type type, void *cell, pd_value value) {
-  pd__cells_store(type, cell, NULL, value);
+  pd__cell_store_in_both(type, cell, NULL, value);
 }
 
 void pd__variable_store(const pd_flag_def *def, pd_value value) {

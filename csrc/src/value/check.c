@@ -14,7 +14,7 @@ typedef struct bounds {
   bool low, high;
 } bounds;
 
-static bounds get_bounds(const pd_flag_def *def) {
+static bounds find_restricting_bounds(const pd_flag_def *def) {
   const pd__type *type = pd__type_of(def->type);
   bool any = pd__type_has_range(type);
   return (bounds){any && !has_same_bits(def->min, type->min),
@@ -22,7 +22,7 @@ static bounds get_bounds(const pd_flag_def *def) {
 }
 
 static bool has_unbounded_range(const pd_flag_def *def) {
-  bounds of = get_bounds(def);
+  bounds of = find_restricting_bounds(def);
   return !of.low && !of.high;
 }
 
@@ -53,7 +53,8 @@ static bool is_in_range(const pd_flag_def *def, pd_value value) {
 }
 
 /* Reads a choice of a type other than text; false if it has no value. */
-static bool read_choice(const pd_flag_def *def, const char *choice, size_t length, pd_value *out) {
+static bool parse_nontext_choice(const pd_flag_def *def, const char *choice, size_t length,
+                                 pd_value *out) {
   char text[64];
   if (length >= sizeof text || pd__type_is_text(def->type)) return false;
   memcpy(text, choice, length);
@@ -65,11 +66,11 @@ static bool read_choice(const pd_flag_def *def, const char *choice, size_t lengt
 static bool is_in_choices(const pd_flag_def *def, pd_value value) {
   for (const char *cursor = def->choices; cursor;) {
     const char *choice = cursor;
-    size_t length = pd__list_next(&cursor);
+    size_t length = pd__list_advance_to_choice(&cursor);
     pd_value other;
     if (pd__type_is_text(def->type)) {
       if (strlen(value.str) == length && !memcmp(choice, value.str, length)) return true;
-    } else if (read_choice(def, choice, length, &other)) {
+    } else if (parse_nontext_choice(def, choice, length, &other)) {
       if (pd__value_is_equal(def->type, value, other)) return true;
     }
   }
@@ -130,7 +131,7 @@ static pd_status check_items(const pd_flag_def *def, const char *list, bad_item 
 bool pd__choice_is_valid(const pd_flag_def *def, const char *choice, size_t length) {
   pd_flag_def item = def->list ? make_item_def(def) : *def;
   pd_value value;
-  return pd__type_is_text(item.type) || read_choice(&item, choice, length, &value);
+  return pd__type_is_text(item.type) || parse_nontext_choice(&item, choice, length, &value);
 }
 
 pd_status pd__value_check(const pd_flag_def *def, pd_value value) {
@@ -161,7 +162,7 @@ static bool has_same_items(const pd_flag_def *def, const char *a, const char *b)
   return !a && !b;
 }
 
-bool pd__value_is_same(const pd_flag_def *def, pd_value a, pd_value b) {
+bool pd__value_is_equivalent(const pd_flag_def *def, pd_value a, pd_value b) {
   return pd__value_is_equal((pd_type)def->type, a, b) ||
          (def->list && has_same_items(def, a.str, b.str));
 }
@@ -172,7 +173,7 @@ static void append_choices(const char *choices, char *buffer, size_t size) {
   pd__append_format(buffer, size, "one of ");
   for (const char *cursor = choices; cursor;) {
     const char *choice = cursor;
-    size_t length = pd__list_next(&cursor);
+    size_t length = pd__list_advance_to_choice(&cursor);
     if (strlen(buffer) + length + 6 > size) {
       pd__append_format(buffer, size, "...");
       return;
@@ -186,21 +187,21 @@ static void append_choices(const char *choices, char *buffer, size_t size) {
  * does not fit the type. */
 typedef enum read_result { READ, UNREADABLE, NOT_WHOLE, TOO_LARGE } read_result;
 
-static read_result classify_text(const pd_flag_def *def, const char *text) {
+static read_result classify_parse_result(const pd_flag_def *def, const char *text) {
   pd_value ignored;
   char plain[PD__UNIT_SIZE];
   pd_status status = pd__value_parse_with_unit(def, text, &ignored);
   if (status == PD_ERR_RANGE) return TOO_LARGE;
   if (status == PD_OK) return READ;
-  bool number = def->unit && pd__unit_expand(def->unit, text, plain);
+  bool number = def->unit && pd__unit_convert_to_base(def->unit, text, plain);
   return number && strchr(plain, '.') ? NOT_WHOLE : UNREADABLE;
 }
 
 /* " in [1, 9]", " <= 9", or nothing. */
 static void append_range(const pd_flag_def *def, bounds of, char *buffer, size_t size) {
   char min[PD__NUMBER_SIZE], max[PD__NUMBER_SIZE];
-  const char *low = pd__value_text(def->type, def->min, min);
-  const char *high = pd__value_text(def->type, def->max, max);
+  const char *low = pd__value_get_text(def->type, def->min, min);
+  const char *high = pd__value_get_text(def->type, def->max, max);
   if (of.low && of.high) {
     pd__append_format(buffer, size, " in [%s, %s]", low, high);
   } else if (of.low || of.high) {
@@ -212,7 +213,7 @@ static void append_range(const pd_flag_def *def, bounds of, char *buffer, size_t
 static void append_expected(const pd_flag_def *def, read_result was, char *buffer, size_t size) {
   const pd__type *type = pd__type_of(def->type);
   bool floating = type->kind == PD__TYPE_FLOATING;
-  bounds of = get_bounds(def);
+  bounds of = find_restricting_bounds(def);
   of.low |= of.high && type->kind == PD__TYPE_UNSIGNED; /* shows 0 as the lower bound */
   if (pd__list_begin(def->choices)) {
     append_choices(def->choices, buffer, size);
@@ -230,7 +231,7 @@ static void append_expected(const pd_flag_def *def, read_result was, char *buffe
   }
   if (!def->unit) return;
   if (was == NOT_WHOLE) pd__append_format(buffer, size, "; this has a fraction");
-  if (was == UNREADABLE) pd__append_format(buffer, size, " (%s)", pd__unit_hint(def->unit));
+  if (was == UNREADABLE) pd__append_format(buffer, size, " (%s)", pd__unit_get_hint(def->unit));
 }
 
 void pd__value_write_expected(const pd_flag_def *def, char *buffer, size_t size) {
@@ -239,7 +240,8 @@ void pd__value_write_expected(const pd_flag_def *def, char *buffer, size_t size)
   append_expected(&item, UNREADABLE, buffer, size);
 }
 
-void pd__value_write_fault(const pd_flag_def *def, const char *text, char *buffer, size_t size) {
+void pd__value_explain_rejected_text(const pd_flag_def *def, const char *text, char *buffer,
+                                     size_t size) {
   bad_item bad = {.unreadable = false};
   pd_flag_def item = def->list ? make_item_def(def) : *def;
   buffer[0] = '\0';
@@ -252,6 +254,6 @@ void pd__value_write_fault(const pd_flag_def *def, const char *text, char *buffe
     pd__append_format(buffer, size, "expected " PD__ITEM_EXPECTED);
   } else {
     pd__append_format(buffer, size, "expected ");
-    append_expected(&item, classify_text(&item, text), buffer, size);
+    append_expected(&item, classify_parse_result(&item, text), buffer, size);
   }
 }

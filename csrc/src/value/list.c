@@ -8,7 +8,7 @@
 
 const char *pd__list_begin(const char *list) { return list && *list ? list : NULL; }
 
-size_t pd__list_next(const char **cursor) {
+size_t pd__list_advance_to_choice(const char **cursor) {
   size_t length = strcspn(*cursor, "|");
   *cursor = (*cursor)[length] ? *cursor + length + 1 : NULL;
   return length;
@@ -37,7 +37,8 @@ pd_status pd_list_get(const char *list, size_t index, char *buffer, size_t size,
   return PD_OK;
 }
 
-char *pd__list_extend(pd__arena *arena, const char *first, const char *second, size_t *room) {
+char *pd__list_join_comma_lists(pd__arena *arena, const char *first, const char *second,
+                                size_t *room) {
   size_t before = strlen(first), length = strlen(second), all = before + length + 2;
   char *joined = (char *)first; /* a buffer of ours if there is room */
   if (all > *room) {

@@ -119,7 +119,7 @@ pd_status pd__value_parse_with_unit(const pd_flag_def *def, const char *text, pd
   char number[PD__UNIT_SIZE];
   pd_status status = pd__value_parse((pd_type)def->type, text, out);
   if (status != PD_ERR_VALUE || !def->unit) return status;
-  if (!pd__unit_expand(def->unit, text, number)) return PD_ERR_VALUE;
+  if (!pd__unit_convert_to_base(def->unit, text, number)) return PD_ERR_VALUE;
   return pd__value_parse((pd_type)def->type, number, out);
 }
 

@@ -59,7 +59,7 @@ static const suffix *find_suffix(const unit *of, const char *text, size_t length
   return NULL;
 }
 
-static bool is_number(const char *text, size_t length) {
+static bool is_decimal_number(const char *text, size_t length) {
   size_t points = 0;
   for (size_t i = 0; i < length; i++) points += text[i] == '.';
   return points < 2 && length > points;
@@ -89,7 +89,7 @@ static void add_quantity(uint8_t sum[DIGITS], const char *number, size_t length,
   }
 }
 
-static void print_sum(const uint8_t sum[DIGITS], bool negative, char out[PD__UNIT_SIZE]) {
+static void format_decimal_sum(const uint8_t sum[DIGITS], bool negative, char out[PD__UNIT_SIZE]) {
   size_t high = DIGITS - 1, low = 0;
   while (high > PLACES && !sum[high]) high--;
   while (low < PLACES && !sum[low]) low++;
@@ -101,7 +101,7 @@ static void print_sum(const uint8_t sum[DIGITS], bool negative, char out[PD__UNI
   *out = '\0';
 }
 
-bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]) {
+bool pd__unit_convert_to_base(const char *name, const char *text, char out[PD__UNIT_SIZE]) {
   const unit *of = find_unit(name);
   uint8_t sum[DIGITS] = {0};
   const suffix *last = NULL;
@@ -112,18 +112,18 @@ bool pd__unit_expand(const char *name, const char *text, char out[PD__UNIT_SIZE]
     size_t number = strspn(text, "0123456789.");
     size_t length = strcspn(text + number, "0123456789.");
     const suffix *found = find_suffix(of, text + number, length);
-    if (!found || !is_number(text, number)) return false;
+    if (!found || !is_decimal_number(text, number)) return false;
     bool smaller = last && (found->factor < last->factor || found->decimals > last->decimals);
     if (last && !(of->compound && smaller)) return false;
     add_quantity(sum, text, number, found);
     text += number + length;
     last = found;
   } while (*text);
-  print_sum(sum, negative, out);
+  format_decimal_sum(sum, negative, out);
   return true;
 }
 
-const char *pd__unit_hint(const char *name) {
+const char *pd__unit_get_hint(const char *name) {
   const unit *of = find_unit(name);
   return of ? of->hint : NULL;
 }

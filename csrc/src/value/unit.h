@@ -4,11 +4,11 @@
 
 #include <stdbool.h>
 
-/* Room for a plain number that pd__unit_expand writes. */
+/* Room for a plain number that pd__unit_convert_to_base writes. */
 #define PD__UNIT_SIZE 256
 
 /* Writes the plain number that `text` means in `unit` ("1.5KiB" of bytes is "1536") to `out`, with
  * all of its digits. Returns false if the text isn't a quantity of that unit. */
-bool pd__unit_expand(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
+bool pd__unit_convert_to_base(const char *unit, const char *text, char out[PD__UNIT_SIZE]);
 
 #endif /* PD__UNIT_H */

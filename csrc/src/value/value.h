@@ -75,7 +75,7 @@ pd_status pd__value_parse_with_unit(const pd_flag_def *def, const char *text, pd
 pd_status pd__value_parse(pd_type type, const char *text, pd_value *out);
 
 /* "as in 1m30s; units: d, h, ...": how to write a value; NULL if the unit isn't known. */
-const char *pd__unit_hint(const char *unit);
+const char *pd__unit_get_hint(const char *unit);
 
 /* Returns true if pd_config_add accepts the literal. */
 bool pd__literal_is_known(uint32_t literal);
@@ -87,7 +87,7 @@ const char *pd__literal_find_fault(const pd_flag_def *def, uint32_t literal);
 /* ---- Value to text: format.c ---- */
 
 /* Returns the text of `value`, which may be in `buffer`. */
-const char *pd__value_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]);
+const char *pd__value_get_text(pd_type type, pd_value value, char buffer[PD__NUMBER_SIZE]);
 
 /* ---- What a definition allows: check.c ---- */
 
@@ -97,7 +97,7 @@ pd_status pd__value_check(const pd_flag_def *def, pd_value value);
 
 /* Returns true if two values of a flag are equal. Lists are compared by their items: 1,2 equals
  * 1,0x2. */
-bool pd__value_is_same(const pd_flag_def *def, pd_value a, pd_value b);
+bool pd__value_is_equivalent(const pd_flag_def *def, pd_value a, pd_value b);
 
 /* Returns true if the type can hold the value. Not for text. */
 bool pd__type_can_hold(pd_type type, pd_value value);
@@ -115,7 +115,8 @@ void pd__value_write_expected(const pd_flag_def *def, char *buffer, size_t size)
 
 /* "expected an integer in [1, 9]", "item 2: expected an integer": why the definition rejects
  * `text`. Never includes `text` itself. */
-void pd__value_write_fault(const pd_flag_def *def, const char *text, char *buffer, size_t size);
+void pd__value_explain_rejected_text(const pd_flag_def *def, const char *text, char *buffer,
+                                     size_t size);
 
 /* ---- Cells: cell.c ---- */
 
@@ -124,7 +125,7 @@ pd_value pd__cell_load(pd_type type, void *cell);
 void pd__cell_store(pd_type type, void *cell, pd_value value);
 
 /* Stores the value in two cells; the second may be NULL. */
-void pd__cells_store(pd_type type, void *cell, void *second, pd_value value);
+void pd__cell_store_in_both(pd_type type, void *cell, void *second, pd_value value);
 
 /* The same for the variable of a definition, which must have one. The load returns false if it has
  * no value any more. */
@@ -139,11 +140,12 @@ const char *pd__list_begin(const char *list);
 
 /* Returns the length of the item at *cursor and moves *cursor to the next one; NULL after the
  * last. */
-size_t pd__list_next(const char **cursor);
+size_t pd__list_advance_to_choice(const char **cursor);
 
 /* Joins the texts of two lists, of which `first` has room for `room` bytes, or is no buffer.
  * Returns NULL if memory runs out. */
-char *pd__list_extend(pd__arena *arena, const char *first, const char *second, size_t *room);
+char *pd__list_join_comma_lists(pd__arena *arena, const char *first, const char *second,
+                                size_t *room);
 
 /* Returns true if the flag may be given without a value, and never takes the next token. */
 static inline bool pd__def_can_lack_value(const pd_flag_def *def) {
