@@ -80,14 +80,14 @@ static void open_scope(pd_scope_context **context, int number) {
   pd_scope_context *made = NULL;
   scopes[number] = make_scope(number);
   is_open[number] = true;
-  CHECK(pd__context_add_scope(*context, scopes[number], &made));
+  CHECK(pd__context_copy_with_scope(*context, scopes[number], &made));
   pd__context_release(*context);
   *context = made;
 }
 
 static void end_scope(pd_scope_context **context, int number) {
   pd_scope_context *made = NULL;
-  CHECK(pd__context_remove_scope(*context, scopes[number], &made));
+  CHECK(pd__context_copy_without_scope(*context, scopes[number], &made));
   is_open[number] = false;
   scopes[number] = NULL;
   int before = gone;
@@ -143,7 +143,7 @@ TEST(a_context_that_is_held_keeps_its_scopes) {
   pd_scope_context *held = pd__context_retain(context), *made = NULL;
   CHECK(held == context && held->references == 2);
   pd__scope *fifth = scopes[5];
-  CHECK(pd__context_remove_scope(context, fifth, &made));
+  CHECK(pd__context_copy_without_scope(context, fifth, &made));
   pd__context_release(context);
   CHECK(gone == 0 && pd__context_has_scope(held, fifth) && !pd__context_has_scope(made, fifth));
   pd__context_release(held);

@@ -96,9 +96,9 @@ static void ignore(pd_flag *flag, void *context) { (void)flag, (void)context; }
 
 static bool has_to_wait(const pd_flag *flag) {
   pd__loader_state before = pd__loader_enter(&one);
-  bool waits = pd__flag_has_deferred_validator(flag);
+  bool waits = pd__flag_is_validation_deferred(flag);
   pd__loader_exit(&before);
-  CHECK(!pd__flag_has_deferred_validator(flag)); /* outside of the loader */
+  CHECK(!pd__flag_is_validation_deferred(flag)); /* outside of the loader */
   return waits;
 }
 

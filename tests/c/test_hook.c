@@ -175,7 +175,7 @@ static void handle_deferred(void *context) { (void)context; }
 static void leave_with(uintptr_t function) {
   pd_module module = {.low = function, .high = function + 1};
   pd__operation_lock(&one);
-  pd__hooks_remove_of_module(&one, &module);
+  pd__hooks_remove_for_module(&one, &module);
   pd__operation_unlock(&one);
   pd__hooks_release_removed(&one);
 }

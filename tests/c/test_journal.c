@@ -27,25 +27,25 @@ void *__wrap_realloc(void *old, size_t size) {
 static void start_journal(void) {
   pd__platform_lock();
   CHECK(pd__journal_start());
-  pd__journal_refresh();
+  pd__journal_record_missed_changes();
   pd__platform_unlock();
-  CHECK(pd__journal_revision() == 0);
+  CHECK(pd__journal_get_last_revision() == 0);
 }
 
 static uint64_t refresh(void) {
   pd__platform_lock();
-  pd__journal_refresh();
+  pd__journal_record_missed_changes();
   pd__platform_unlock();
   CHECK(!pd__journal_is_stale());
-  return pd__journal_revision();
+  return pd__journal_get_last_revision();
 }
 
 /* The last event, which must be the only new one. */
 static const pd__event *take_event(void) {
   static uint64_t seen;
   CHECK(refresh() == seen + 1);
-  const pd__event *event = pd__journal_after(seen++);
-  CHECK(event && event->revision == seen && !pd__journal_after(seen));
+  const pd__event *event = pd__journal_find_first_after(seen++);
+  CHECK(event && event->revision == seen && !pd__journal_find_first_after(seen));
   return event;
 }
 
@@ -58,9 +58,9 @@ TEST(a_start_notes_no_changes_of_flags_that_were_there) {
   pd_flag *flag = define_flag(PD_TYPE_int64, "level"), *gone = define_flag(PD_TYPE_int64, "gone");
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
   CHECK_OK(pd_flag_unregister(gone, &err));
-  CHECK_STR(pd__journal_epoch(), "");
+  CHECK_STR(pd__journal_get_epoch(), "");
   start_journal();
-  CHECK(!pd__journal_after(0) && pd__journal_revision_of(flag) == 0);
+  CHECK(!pd__journal_find_first_after(0) && pd__journal_get_flag_revision(flag) == 0);
   CHECK(pd__journal_start()); /* again, which changes nothing */
   CHECK_OK(pd_flag_set_int64(flag, 6, &err));
   const pd__event *event = take_event();
@@ -68,7 +68,7 @@ TEST(a_start_notes_no_changes_of_flags_that_were_there) {
   CHECK(event->before.value.i64 == 5 && event->before.source == PD_SOURCE_RUNTIME);
   CHECK(event->after.value.i64 == 6 && event->after.source == PD_SOURCE_RUNTIME);
   CHECK(event->after.defined && !event->after.unset && !event->after.sensitive);
-  CHECK(pd__journal_revision_of(flag) == 1);
+  CHECK(pd__journal_get_flag_revision(flag) == 1);
 }
 
 TEST(each_part_of_an_origin_is_noted) {
@@ -96,7 +96,7 @@ TEST(each_part_of_an_origin_is_noted) {
   set_from(flag, "5", &file);
   CHECK(refresh() == 5);
   CHECK_OK(pd_flag_reset(flag, &err));
-  CHECK(take_event()->after.source == PD_SOURCE_DEFAULT && pd__journal_revision() == 6);
+  CHECK(take_event()->after.source == PD_SOURCE_DEFAULT && pd__journal_get_last_revision() == 6);
 }
 
 TEST(the_source_of_an_override_is_noted) {
@@ -162,15 +162,17 @@ TEST(the_latest_8192_changes_are_kept) {
   start_journal();
   for (uint64_t i = 1; i <= last; i++) {
     CHECK_OK(pd_flag_set_int64(flag, (int64_t)i, &err));
-    if (i == PD_JOURNAL_KEPT) CHECK(pd__journal_oldest() == 0);
-    if (i == PD_JOURNAL_KEPT + 1) CHECK(pd__journal_oldest() == 1);
+    if (i == PD_JOURNAL_KEPT) CHECK(pd__journal_get_oldest_revision() == 0);
+    if (i == PD_JOURNAL_KEPT + 1) CHECK(pd__journal_get_oldest_revision() == 1);
   }
-  CHECK(pd__journal_revision() == last && pd__journal_oldest() == 10);
-  CHECK(pd__journal_after(0)->revision == 11 && pd__journal_after(10)->revision == 11);
-  CHECK(pd__journal_after(11)->revision == 12 && pd__journal_after(11)->after.value.i64 == 12);
-  CHECK(pd__journal_after(last - 1)->revision == last);
-  CHECK(!pd__journal_after(last) && !pd__journal_after(last + 1));
-  CHECK(pd__journal_revision_of(flag) == last);
+  CHECK(pd__journal_get_last_revision() == last && pd__journal_get_oldest_revision() == 10);
+  CHECK(pd__journal_find_first_after(0)->revision == 11 &&
+        pd__journal_find_first_after(10)->revision == 11);
+  CHECK(pd__journal_find_first_after(11)->revision == 12 &&
+        pd__journal_find_first_after(11)->after.value.i64 == 12);
+  CHECK(pd__journal_find_first_after(last - 1)->revision == last);
+  CHECK(!pd__journal_find_first_after(last) && !pd__journal_find_first_after(last + 1));
+  CHECK(pd__journal_get_flag_revision(flag) == last);
 }
 
 TEST(many_flags_are_each_noted) {
@@ -184,7 +186,7 @@ TEST(many_flags_are_each_noted) {
     if (i % 100 == 0) CHECK(refresh() == (uint64_t)i + 1);
   }
   CHECK(refresh() == MANY);
-  for (int i = 0; i < MANY; i++) CHECK(pd__journal_revision_of(flags[i]) == (uint64_t)i + 1);
+  for (int i = 0; i < MANY; i++) CHECK(pd__journal_get_flag_revision(flags[i]) == (uint64_t)i + 1);
 }
 
 TEST(readers_read_everything_again_after_memory_was_out) {
@@ -197,19 +199,21 @@ TEST(readers_read_everything_again_after_memory_was_out) {
   for (int i = 1; i <= 64; i++) { /* it has room for the other 63 */
     snprintf(name, sizeof name, "flag_%d", i);
     flag = define_flag(PD_TYPE_int64, name);
-    uint64_t now = pd__journal_revision();
-    CHECK(pd__journal_oldest() == (i < 64 ? now - PD_JOURNAL_KEPT : now));
+    uint64_t now = pd__journal_get_last_revision();
+    CHECK(pd__journal_get_oldest_revision() == (i < 64 ? now - PD_JOURNAL_KEPT : now));
   }
-  uint64_t revision = pd__journal_revision();
-  CHECK(revision >= 64 && !pd__journal_after(revision) && pd__journal_after(revision - 1));
-  CHECK(pd__journal_revision_of(flag) == 0);
+  uint64_t revision = pd__journal_get_last_revision();
+  CHECK(revision >= 64 && !pd__journal_find_first_after(revision) &&
+        pd__journal_find_first_after(revision - 1));
+  CHECK(pd__journal_get_flag_revision(flag) == 0);
   CHECK_OK(pd_flag_set_int64(flag, 5, &err));
-  CHECK(pd__journal_revision() == revision + 1 && pd__journal_oldest() == revision + 1);
+  CHECK(pd__journal_get_last_revision() == revision + 1 &&
+        pd__journal_get_oldest_revision() == revision + 1);
   memory_out = false;
   CHECK_OK(pd_flag_set_int64(flag, 6, &err));
-  CHECK(pd__journal_revision() == revision + 2);
-  CHECK(pd__journal_revision_of(flag) == revision + 2);
-  CHECK(pd__journal_after(revision + 1)->after.value.i64 == 6);
+  CHECK(pd__journal_get_last_revision() == revision + 2);
+  CHECK(pd__journal_get_flag_revision(flag) == revision + 2);
+  CHECK(pd__journal_find_first_after(revision + 1)->after.value.i64 == 6);
 }
 
 TEST(a_journal_that_finds_no_memory_starts_later) {
@@ -221,12 +225,12 @@ TEST(a_journal_that_finds_no_memory_starts_later) {
   CHECK(pd__journal_start() && pd__journal_on);
   uint64_t before = refresh();
   CHECK_OK(pd_flag_set_int64(flag, 6, &err));
-  CHECK(pd__journal_revision() == before + 1);
+  CHECK(pd__journal_get_last_revision() == before + 1);
 }
 
 static void check_epoch_of_child(const char *of_parent, bool same) {
   pid_t child = fork();
-  if (child == 0) _exit(!strcmp(pd__journal_epoch(), of_parent) == same ? 0 : 1);
+  if (child == 0) _exit(!strcmp(pd__journal_get_epoch(), of_parent) == same ? 0 : 1);
   check_child(child);
 }
 
@@ -235,10 +239,10 @@ TEST(each_process_has_an_epoch_of_its_own) {
   define_flag(PD_TYPE_int64, "level");
   check_epoch_of_child("", true);
   start_journal();
-  snprintf(epoch, sizeof epoch, "%s", pd__journal_epoch());
+  snprintf(epoch, sizeof epoch, "%s", pd__journal_get_epoch());
   CHECK(strspn(epoch, "0123456789abcdef") == 16 && strlen(epoch) == 16);
   check_epoch_of_child(epoch, false);
-  CHECK_STR(pd__journal_epoch(), epoch);
+  CHECK_STR(pd__journal_get_epoch(), epoch);
   CHECK(pd__journal_start()); /* again, which changes nothing */
-  CHECK_STR(pd__journal_epoch(), epoch);
+  CHECK_STR(pd__journal_get_epoch(), epoch);
 }

@@ -8,17 +8,17 @@
 
 static const char *place_of(pd_origin origin) {
   static char out[PD__PREFIX_SIZE];
-  return pd__origin_write_prefix(&origin, out);
+  return pd__origin_write_message_prefix(&origin, out);
 }
 
 static const char *written(pd_origin origin) {
   static char out[PD__ESCAPED_SIZE];
-  return pd__origin_write(&origin, out);
+  return pd__origin_write_description(&origin, out);
 }
 
 static const char *subject_of(const char *name, pd_origin origin) {
   static char out[PD__SOURCE_SIZE];
-  return pd__origin_write_subject(name, &origin, out);
+  return pd__origin_write_message_subject(name, &origin, out);
 }
 
 static pd_origin variable(const char *place) {
@@ -121,12 +121,12 @@ TEST(a_variable_that_ends_with_the_name_of_the_flag_stands_alone) {
 
 TEST(hosts_give_values_from_sources_between_files_and_run_time) {
   pd_origin origin = {PD_SOURCE_FILE, 0, NULL, 0};
-  CHECK_OK(pd__origin_check(NULL, &err));
+  CHECK_OK(pd__origin_check_settable(NULL, &err));
   pd_source good[] = {PD_SOURCE_FILE,  PD_SOURCE_ENVIRONMENT, PD_SOURCE_ARGV,
                       PD_SOURCE_FLEET, PD_SOURCE_RUNTIME,     PD_SOURCE_LIVE};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     origin.source = good[i];
-    CHECK_OK(pd__origin_check(&origin, &err));
+    CHECK_OK(pd__origin_check_settable(&origin, &err));
   }
   pd_source bad[] = {PD_SOURCE_DEFAULT, PD_SOURCE_OVERRIDE, PD_SOURCE_SCOPE, (pd_source)99};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -135,6 +135,6 @@ TEST(hosts_give_values_from_sources_between_files_and_run_time) {
     snprintf(expected, sizeof expected,
              "origin->source is %d, expected file, environment, argv, fleet, run time or live",
              (int)bad[i]);
-    CHECK_STATUS(pd__origin_check(&origin, &err), PD_ERR_ARGUMENT, expected);
+    CHECK_STATUS(pd__origin_check_settable(&origin, &err), PD_ERR_ARGUMENT, expected);
   }
 }

@@ -31,9 +31,9 @@ TEST(a_node_that_nothing_waits_for_is_given_to_another_name) {
   pd__platform_lock();
   pd_flag *first = pd__names_find_or_add("first", 5), *second = pd__names_find_or_add("second", 6);
   CHECK(first && second && first != second && pd__names_find("first", 5) == first);
-  CHECK(pd__flag_make_extra(first) && first->extended);
-  CHECK(pd__names_free_unused(first) && !pd__names_find("first", 5));
-  CHECK(pd__names_free_unused(second) && !pd__names_find("second", 6));
+  CHECK(pd__flag_ensure_extra(first) && first->extended);
+  CHECK(pd__names_free_if_unused(first) && !pd__names_find("first", 5));
+  CHECK(pd__names_free_if_unused(second) && !pd__names_find("second", 6));
   CHECK(!first->extra && !first->extended && !first->name && !pd__names_next(NULL));
   pd_flag *third = pd__names_find_or_add("third", 5), *fourth = pd__names_find_or_add("fourth", 6),
           *fifth = pd__names_find_or_add("fifth", 5);
@@ -46,14 +46,14 @@ TEST(a_node_that_nothing_waits_for_is_given_to_another_name) {
 TEST(a_node_is_kept_while_something_waits_for_its_name) {
   pd__platform_lock();
   pd_flag *node = pd__names_find_or_add("waiting", 7);
-  CHECK(pd__flag_make_extra(node));
+  CHECK(pd__flag_ensure_extra(node));
   node->extra->references = 1;
-  CHECK(!pd__names_free_unused(node));
+  CHECK(!pd__names_free_if_unused(node));
   node->extra->references = 0;
   node->known = true;
-  CHECK(!pd__names_free_unused(node));
+  CHECK(!pd__names_free_if_unused(node));
   node->known = false;
-  CHECK(pd__names_free_unused(node));
+  CHECK(pd__names_free_if_unused(node));
   pd__platform_unlock();
 }
 
@@ -62,7 +62,7 @@ TEST(a_name_that_cannot_be_stored_is_not_found_any_more) {
   pd_flag *node = pd__names_find_or_add("abandoned", 9);
   pd__names_clear_name(node);
   CHECK(!pd__names_find("abandoned", 9) && !pd__names_find("", 0));
-  CHECK(!pd__names_free_unused(node));
+  CHECK(!pd__names_free_if_unused(node));
   CHECK(pd__names_find_or_add("abandoned", 9) != node);
   pd__platform_unlock();
 }
@@ -71,20 +71,20 @@ TEST(nodes_are_met_by_their_index) {
   pd_flag *flags[3] = {define_flag(PD_TYPE_bool, "a"), define_flag(PD_TYPE_bool, "b"),
                        define_flag(PD_TYPE_bool, "c")};
   uint32_t count = pd__names_count();
-  CHECK(count >= 3 && !pd__names_at(count) && pd__names_at(count - 1));
-  for (int i = 0; i < 3; i++) CHECK(pd__names_at(flags[i]->index) == flags[i]);
-  pd__names_append_listed(flags[0]);
-  pd__names_append_listed(flags[2]); /* again, which changes nothing */
+  CHECK(count >= 3 && !pd__names_get_node(count) && pd__names_get_node(count - 1));
+  for (int i = 0; i < 3; i++) CHECK(pd__names_get_node(flags[i]->index) == flags[i]);
+  pd__names_append_to_list(flags[0]);
+  pd__names_append_to_list(flags[2]); /* again, which changes nothing */
   CHECK(pd_flag_next(NULL) == flags[0] && pd_flag_next(flags[0]) == flags[1]);
   CHECK(pd_flag_next(flags[1]) == flags[2] && !pd_flag_next(flags[2]));
 }
 
 TEST(marks_of_visits_are_given_once) {
   pd__platform_lock();
-  uint32_t first = pd__next_visit_marks(3), next = pd__next_visit_mark();
+  uint32_t first = pd__names_reserve_visit_marks(3), next = pd__next_visit_mark();
   CHECK(next == first + 3 && pd__next_visit_mark() == next + 1);
   pd__last_visit_mark = UINT32_MAX - 3;
-  CHECK(pd__next_visit_marks(3) == UINT32_MAX - 2 && pd__last_visit_mark == UINT32_MAX);
+  CHECK(pd__names_reserve_visit_marks(3) == UINT32_MAX - 2 && pd__last_visit_mark == UINT32_MAX);
   CHECK(pd__next_visit_mark() == 1);
   pd__platform_unlock();
 }

@@ -253,12 +253,12 @@ TEST(the_letter_h_is_that_of_a_flag_if_there_is_one) {
 TEST(a_letter_is_sensitive_as_long_as_its_flag_is_defined) {
   pd_flag *flag = DEFINE(PD_TYPE_string, "key", def.aliases = "k", def.sensitive = true);
   define_letters();
-  CHECK(pd__letter_is_sensitive('k') && !pd__letter_is_sensitive('v'));
-  CHECK(!pd__letter_is_sensitive('x'));
+  CHECK(pd__letter_has_sensitive_flag('k') && !pd__letter_has_sensitive_flag('v'));
+  CHECK(!pd__letter_has_sensitive_flag('x'));
   CHECK_STR(suggest_letters("kv"), "");
   CHECK_OK(pd_flag_set_string(flag, "secret", &err));
   CHECK_OK(pd_flag_unregister(flag, &err));
-  CHECK(!pd__letter_is_sensitive('k'));
+  CHECK(!pd__letter_has_sensitive_flag('k'));
 }
 
 /* ---- Values ---- */

@@ -180,7 +180,7 @@ static pd_flag_def *read_def(fuzz_bytes *in, const texts *from, int number) {
 
 static pd_flag *find(const char *name) {
   pd__platform_lock();
-  pd_flag *flag = pd__names_find_defined(name, strlen(name));
+  pd_flag *flag = pd__names_find_defined_node(name, strlen(name));
   pd__platform_unlock();
   return flag;
 }

@@ -19,7 +19,7 @@ static pd_flag *find_or_add_alias(const pd__naming *of, const pd__definition_bat
 static bool reserve_if_same_definition(const pd__definition_batch *batch, pd_flag *flag,
                                        const pd_flag_def *def) {
   const pd_flag_def *old = pd__flag_def(flag);
-  return old && pd__def_is_same(old, def) && pd__name_visit(flag, batch->names.visit_mark);
+  return old && pd__def_is_same(old, def) && pd__name_mark_visited(flag, batch->names.visit_mark);
 }
 
 static pd_status reserve_alias(pd__definition_batch *batch, pd_flag *flag, const pd__naming *of) {
@@ -34,7 +34,7 @@ static pd_status reserve_cell_names(pd__definition_batch *batch, pd__cell *cell,
   const pd_flag_def *def = cell->def;
   pd_flag *node = pd__names_find_or_add_hashed(name);
   if (!node) return pd__fail_memory(&batch->err);
-  bool reserved = pd__cell_reserve_name(&batch->names, cell, node);
+  bool reserved = pd__cell_link_and_reserve(&batch->names, cell, node);
   batch->cell = cell;
   if (def->kind == PD_KIND_IMPORT) return pd__check_import(batch);
   if (!reserved && !reserve_if_same_definition(batch, node, def))
@@ -66,7 +66,7 @@ void pd__stage_release_names(pd__stage *stage) {
     stage->cells[i].flag = 0;
     for (pd__naming at = {.def = stage->cells[i].def}; pd__naming_next(&at);) {
       pd_flag *node = pd__names_find(at.name, at.length);
-      if (node) pd__names_free_unused(node);
+      if (node) pd__names_free_if_unused(node);
     }
   }
 }
@@ -81,7 +81,7 @@ static bool reserve_names_of_kind(pd__definition_batch *batch, pd__cell *cells, 
   for (size_t i = 0; i < count; i++) {
     for (size_t next = i; i % AHEAD == 0 && next < count && next < i + AHEAD; next++) {
       const char *name = cells[next].def->name;
-      names[next % AHEAD] = pd__names_hash(name, strlen(name));
+      names[next % AHEAD] = pd__names_make_hashed_key(name, strlen(name));
     }
     const pd_flag_def *def = cells[i].def;
     batch->imports |= def->kind == PD_KIND_IMPORT;

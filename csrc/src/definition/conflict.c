@@ -123,7 +123,7 @@ bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
 /* Returns the definition that already has the name `node`, from the registry or from the batch. */
 static const pd__cell *find_holder(const pd__definition_batch *batch, const pd_flag *node) {
   const pd_flag *flag = pd__resolve_alias((pd_flag *)node);
-  if (pd__flag_def(flag) && flag != batch->names.replaced) return pd__flag_cells(flag);
+  if (pd__flag_def(flag) && flag != batch->names.replaced) return pd__flag_get_first_cell(flag);
   const pd__cell *cell = batch->cells;
   while (cell->def->kind == PD_KIND_IMPORT || !pd__def_has_name(cell->def, node)) cell++;
   return cell;
@@ -156,7 +156,7 @@ pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node) {
 
 pd_status pd__flag_check_can_unregister(const pd_flag *flag, pd_error *err) {
   char place[PLACE_SIZE], escaped[PD__ESCAPED_SIZE];
-  const pd__cell *cell = pd__flag_cells(flag);
+  const pd__cell *cell = pd__flag_get_first_cell(flag);
   while (cell && (cell->def->kind == PD_KIND_IMPORT || cell->registered)) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_CONFLICT, "'%s' stays defined until its module is unloaded: %s",
@@ -217,7 +217,7 @@ static pd_status check_not_negation(pd__definition_batch *batch, const pd__namin
 
 static pd_status check_import_types(pd__definition_batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
-  const pd__cell *cell = batch->cell, *import = pd__flag_cells(node);
+  const pd__cell *cell = batch->cell, *import = pd__flag_get_first_cell(node);
   bool checked = pd__flag_def(node) || pd__resolve_alias((pd_flag *)node) != node;
   if (checked && node != batch->names.replaced) return PD_OK;
   while (import && (import->def->kind == PD_KIND_DEFINE || import->def->type == cell->def->type)) {
@@ -236,7 +236,8 @@ pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
   bool negates = of->length > 2 && of->name[0] == 'n' && of->name[1] == 'o';
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations_free(batch, of);
   if (status == PD_OK && negates) status = check_not_negation(batch, of);
-  return status == PD_OK && pd__flag_cells(node) ? check_import_types(batch, node) : status;
+  if (status != PD_OK || !pd__flag_get_first_cell(node)) return status;
+  return check_import_types(batch, node);
 }
 
 pd_status pd__check_import(pd__definition_batch *batch) {

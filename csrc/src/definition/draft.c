@@ -15,7 +15,7 @@ static bool fill_draft(pd__draft *draft, pd__stage *stage, const pd__cell *cell,
   draft->cell = *cell;
   draft->flag = pd__draft_new(&stage->operation->arena, node, &draft->cell);
   if (!draft->flag) return false;
-  draft->deferred = pd__flag_has_deferred_validator(draft->flag);
+  draft->deferred = pd__flag_is_validation_deferred(draft->flag);
   pd__draft_describe_default(draft->flag, &draft->current_entry);
   draft->has_former = pd__flag_preview_former_values(draft->flag, node, 0, &stage->plan->refused,
                                                      &draft->former_entry, &draft->current_entry);

@@ -39,7 +39,7 @@ static bool can_ask_hook(pd__stage *stage, const pd__hook *hook) {
   for (size_t i = 0; i < stage->hooks_count; i++) {
     if (pd__hook_find(stage->hooks[i]) == hook) return false;
   }
-  for (size_t i = 0; (flag = pd__hook_flag_at(hook, i, &type)); i++) {
+  for (size_t i = 0; (flag = pd__hook_get_flag(hook, i, &type)); i++) {
     const pd__draft *draft = pd__draft_find_for_flag(stage, flag);
     const pd_flag_def *def = draft ? draft->cell.def : pd__flag_def(flag);
     if (!def || def->type != type) return false;

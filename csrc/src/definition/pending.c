@@ -34,7 +34,7 @@ pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_er
     *out = made;
     return PD_OK;
   }
-  if (made->node) pd__names_free_unused(made->node);
+  if (made->node) pd__names_free_if_unused(made->node);
   free(made);
   return pd__fail_memory(err);
 }
@@ -49,7 +49,7 @@ pd_status pd__pending_add(const char *name, const char *text, const pd_origin *o
 }
 
 static pd__pending *first_pending(pd_flag *node) {
-  pd__pending **list = pd__name_pending(node);
+  pd__pending **list = pd__name_get_pending_list(node);
   return list ? *list : NULL;
 }
 
@@ -64,7 +64,7 @@ static pd__pending *unlink_pending(pd__pending **at) {
 
 /* Wipes the value, which may be a secret. */
 static void free_pending(pd__pending *pending) {
-  pd__names_detach_text(pending->node, pending->name);
+  pd__names_free_or_intern(pending->node, pending->name);
   pd__wipe_memory(pending, pending->size);
   free(pending);
 }
@@ -77,7 +77,7 @@ void pd__pending_discard_unlisted(pd__pending *pending) {
 /* A flag keeps the last PD_HISTORY_KEPT values of a source, so older pending ones are dropped. */
 void pd__pending_store(pd__pending *pending) {
   static uint64_t last;
-  pd__pending **end = pd__name_pending(pending->node), **oldest = NULL;
+  pd__pending **end = pd__name_get_pending_list(pending->node), **oldest = NULL;
   size_t others = 0;
   for (; *end; end = &(*end)->following) {
     if ((*end)->origin.source != pending->origin.source) continue;
@@ -95,7 +95,7 @@ void pd__pending_store(pd__pending *pending) {
 /* Moves the pending values of a name to `list`, which is in the order of arrival. Takes only those
  * of `source`, unless that is the default; if `negated`, only those without text. */
 static void detach_pending(pd_flag *node, pd_source source, bool negated, pd__pending **list) {
-  for (pd__pending **at = pd__name_pending(node); at && *at;) {
+  for (pd__pending **at = pd__name_get_pending_list(node); at && *at;) {
     bool suits = source == PD_SOURCE_DEFAULT || source == (*at)->origin.source;
     if (!suits || (negated && (*at)->text)) {
       at = &(*at)->following;
@@ -114,7 +114,7 @@ void pd__pending_drop_of_source(pd_source source) {
   if (source == PD_SOURCE_FLEET || source == PD_SOURCE_DEFAULT) pd__refusals_forget_dropped();
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     pd__pending *list = NULL;
-    if (!pd__flag_def(node)) pd__history_drop(node, PD__SOURCE_BIT(source));
+    if (!pd__flag_def(node)) pd__history_drop_sources(node, PD__SOURCE_BIT(source));
     detach_pending(node, source, false, &list);
     while (list) {
       pd__pending *gone = list;
@@ -224,7 +224,7 @@ const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def 
 }
 
 void pd__pending_remove(pd__pending *pending) {
-  pd__pending **at = pd__name_pending(pending->node);
+  pd__pending **at = pd__name_get_pending_list(pending->node);
   while (*at != pending) at = &(*at)->following;
   free_pending(unlink_pending(at));
 }
@@ -241,7 +241,7 @@ static void assign_to_new_flag(pd__operation *operation, pd_flag *node, const ch
   changes.is_defining = true;
   changes.merges = given->merges;
   changes.yields = given->origin.source != PD_SOURCE_FLEET;
-  pd__changes_add_assignment(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
+  pd__changes_stage_or_report(&changes, node, text, (pd_value){0}, &given->origin, given->literal);
   pd__changes_validate_and_commit(&changes);
   if (report->status == PD_OK) report->status = own.status;
 }
@@ -313,7 +313,7 @@ void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *repo
       continue;
     }
     room = 0;
-    if (pd__flag_def(flag) && !pd__flag_has_deferred_validator(flag)) {
+    if (pd__flag_def(flag) && !pd__flag_is_validation_deferred(flag)) {
       apply_or_refuse_pending(operation, flag, given, report);
       pd__pending_discard_unlisted(given);
     } else { /* undefined while a validator ran, or its validator can't be called here */
@@ -332,12 +332,12 @@ pd_status pd_pending_set(const char *name, const char *text, const pd_origin *or
   if (!name) return pd__fail_null(err, "name");
   if (!text) return pd__fail_null(err, "text");
   if (!origin) origin = &pd__at_run_time;
-  pd_status status = pd__origin_check(origin, err);
+  pd_status status = pd__origin_check_settable(origin, err);
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
   pd_flag *node;
   do { /* the flag may leave while its validators are asked */
-    node = pd__names_find_defined(name, strlen(name));
+    node = pd__names_find_defined_node(name, strlen(name));
     status = node ? pd__assign_value(&operation, pd__resolve_alias(node), text, (pd_value){0},
                                      origin, err)
                   : pd__pending_add(name, text, origin, err);
@@ -447,7 +447,7 @@ static void report_unclaimed(const waiting_value *at, pd__report *report) {
   const pd_origin *origin = at->pending ? &at->pending->origin : &at->retained.origin;
   pd__suggest_name(name, strlen(name), "", suggestion);
   pd__report_fail(report, PD_ERR_UNDEFINED, "%s: the flag is not defined%s",
-                  pd__origin_write_subject(name, origin, source), suggestion);
+                  pd__origin_write_message_subject(name, origin, source), suggestion);
 }
 
 /* Returns whether nobody wants the value, and that isn't excused. */

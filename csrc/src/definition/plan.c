@@ -47,7 +47,7 @@ static void report_missing_value(pd__stage *stage, const pd__draft *draft,
 static pd_flag_entry propose_plan_entry(const pd__stage *stage, const pd__draft *draft) {
   const pd__change *change = &stage->plan->changes.items[stage->plan->changes.count - 1];
   pd_flag_entry proposed = draft->current_entry;
-  pd_source source = pd__change_source(change);
+  pd_source source = pd__change_get_effective_source(change);
   if (pd_source_rank(proposed.origin.source) > pd_source_rank(source)) return proposed;
   pd_origin origin = change->origin;
   origin.source = source;
@@ -83,8 +83,8 @@ static bool plan_value(pd__stage *stage, pd__draft *draft, pd_flag *node, const 
     pd__report_fail_memory(&stage->plan->rejected);
     return false;
   }
-  pd_status status = pd__changes_try_assignment_as(&stage->plan->changes, draft->flag, node, text,
-                                                   (pd_value){0}, &kept, literal, &err);
+  pd_status status = pd__changes_stage_assignment_to(&stage->plan->changes, draft->flag, node, text,
+                                                     (pd_value){0}, &kept, literal, &err);
   if (status != PD_OK) {
     pd__plan_add_rejection(stage, &kept, &err);
     return false;
@@ -116,8 +116,8 @@ static void skip_rejected_former_values(pd__stage *stage, pd__draft *draft) {
 static bool is_value_ignored(const pd__stage *stage, const pd__draft *draft,
                              const pd_origin *given) {
   bool secret = pd__flag_is_sensitive(draft->flag) && given->source == PD_SOURCE_FLEET;
-  return secret || pd__refusals_has(&stage->plan->refused, given) ||
-         pd__refusals_has_dropped(given);
+  return secret || pd__refusals_has_origin(&stage->plan->refused, given) ||
+         pd__refusals_is_revision_dropped(given);
 }
 
 static void plan_pending_value(pd__stage *stage, pd__draft *draft, const pd__waiting *value) {
@@ -173,7 +173,8 @@ static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
   }
   const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
   pd__entry given;
-  bool of_fleet = pd__history_find(node, PD_SOURCE_FLEET, &given) && !pd__flag_is_frozen(node);
+  bool of_fleet =
+      pd__history_find_source_entry(node, PD_SOURCE_FLEET, &given) && !pd__flag_is_frozen(node);
   bool is_reviewed = of_fleet || (cell->def->validate && pd__flag_has_values(node));
   if (!late.node && !waiting && !is_reviewed) return;
   pd__draft *draft = pd__draft_ensure_for_cell(stage, cell);
@@ -256,9 +257,9 @@ bool pd__stage_ask_hooks(pd__stage *stage, pd__report *report) {
     return false;
   }
   if (!pd__conversions_pin(operation, stage->plan->conversions)) return true;
-  if (!pd__questions_pin(operation, stage->plan->questions)) return true;
+  if (!pd__questions_pin_modules(operation, stage->plan->questions)) return true;
   if (stage->plan->conversions) pd__conversions_run(operation, stage->plan->conversions);
-  if (stage->plan->questions) pd__questions_ask(operation, stage->plan->questions);
+  if (stage->plan->questions) pd__questions_call_validators(operation, stage->plan->questions);
   return true;
 }
 
@@ -271,7 +272,7 @@ static bool commit_plan(pd__stage *stage, pd__report *waiting) {
   pd__changes *plan = &stage->plan->changes;
   for (size_t i = 0; i < plan->count; i++) {
     pd__change *change = &plan->items[i];
-    change->flag = pd__draft_node(change->flag);
+    change->flag = pd__draft_get_published_node(change->flag);
     change->generation = pd__flag_generation(change->flag);
     pd__flag_adopt_assigned_value(stage->operation, change->flag);
   }
@@ -330,7 +331,7 @@ static void publish_drafts(pd__stage *stage, pd__report *waiting) {
 
 void pd__stage_publish(pd__stage *stage, pd__report *waiting) {
   if (stage->plan) pd__refusals_commit(&stage->plan->refused, stage->operation);
-  for (size_t i = 0; i < stage->count; i++) pd__cell_define(&stage->cells[i], waiting);
+  for (size_t i = 0; i < stage->count; i++) pd__cell_attach_to_flag(&stage->cells[i], waiting);
   if (stage->plan) publish_drafts(stage, waiting);
   if (!stage->plan && stage->operation->arena.failed) pd__report_fail_memory(waiting);
 }

@@ -61,7 +61,7 @@ static void release_modules(pd__operation *operation, pd_module *const modules[U
 
 /* Returns true if the flag already has a cell for the variable, or needs none. */
 static bool has_cell_at(const pd_flag *flag, const void *address) {
-  const pd__cell *cell = pd__flag_cells(flag);
+  const pd__cell *cell = pd__flag_get_first_cell(flag);
   while (address && cell && cell->def->cell != address) cell = cell->next;
   return cell != NULL;
 }
@@ -114,7 +114,7 @@ static bool prepare_registration(pd__stage *stage, registration *at, registered_
     if (is_same_registration(at, node))
       at->flag = node; /* without an error: another thread has made it */
     if (at->flag) return false;
-    bool comes_once = at->modules_stay && !pd__name_was_defined(node);
+    bool comes_once = at->modules_stay && !pd__name_has_been_defined(node);
     stage->replaces = at->replaces && node && pd__flag_def(node);
     stage->replaced = NULL;
     if (stage->replaces && pd__flag_check_can_unregister(node, refused->first) != PD_OK) {
@@ -148,7 +148,7 @@ static void free_registered(pd__operation *operation, registered_flag *gone) {
 
 /* Returns the first definition of the flag, which pd_flag_register has made. */
 static registered_flag *first_registered_definition(const pd_flag *flag) {
-  return pd__flag_def(flag) ? (registered_flag *)pd__flag_cells(flag) : NULL;
+  return pd__flag_def(flag) ? (registered_flag *)pd__flag_get_first_cell(flag) : NULL;
 }
 
 /* ---- Publishing ---- */
@@ -165,7 +165,7 @@ static void publish_registration(pd__stage *stage, registration *at, registered_
     if (hook) pd__hook_remove(hook);
   }
   if (stage->replaced) {
-    pd__cell *gone = pd__flag_remove_definition(stage->replaced, stage->cells->def);
+    pd__cell *gone = pd__flag_detach_replaced_definition(stage->replaced, stage->cells->def);
     while (gone) {
       registered_flag *one = (registered_flag *)gone;
       gone = gone->next;
@@ -205,13 +205,13 @@ static pd_status replace_flag(pd__operation *operation, registration *at, pd_err
   if (!flag || !pd__flag_def(flag)) return register_flag(operation, at, err);
   pd__flag_adopt_assigned_value(operation, flag);
   pd__changes changes = {.operation = operation};
-  pd__notice **from = pd__notices_begin(operation);
+  pd__notice **from = pd__notices_get_end(operation);
   pd_status status = pd__notices_add(&changes, flag, err);
   if (status == PD_OK) status = register_flag(operation, at, err);
   if (at->owns_modules) {
     pd__notices_drop_unchanged(operation, from);
   } else {
-    pd__notices_discard(operation, from);
+    pd__notices_discard_from(operation, from);
   }
   return status;
 }
@@ -254,7 +254,7 @@ pd_status pd_flag_unregister(pd_flag *flag, pd_error *err) {
   pd_status status = pd__flag_adopt_and_check_defined(&operation, flag, err);
   if (status == PD_OK) status = pd__flag_check_can_unregister(flag, err);
   if (status != PD_OK) return pd__operation_return(&operation, status);
-  pd__flag_mark_withdrawn(flag);
+  pd__flag_withdraw_and_unhook(flag);
   for (registered_flag *gone; (gone = first_registered_definition(flag));) {
     pd__undefine_cells(&operation, &gone->cell, 1);
     free_registered(&operation, gone);

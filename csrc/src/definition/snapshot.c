@@ -127,7 +127,7 @@ static pd_status copy_saved_pending(restore_run *run, pd_error *err) {
 
 static pd_status prepare_restore(restore_run *run, pd_error *err) {
   pd_status status = copy_saved_pending(run, err);
-  run->notices = pd__notices_begin(run->operation);
+  run->notices = pd__notices_get_end(run->operation);
   return status == PD_OK ? pd__saved_prepare_restore(&run->snapshot->flags, run->operation, err)
                          : status;
 }
@@ -184,7 +184,7 @@ pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
     commit_restore(&run);
   } else {
     drop_pending_list(run.pending);
-    if (run.notices) pd__notices_discard(&operation, run.notices);
+    if (run.notices) pd__notices_discard_from(&operation, run.notices);
   }
   return pd__operation_return(&operation, status);
 }

@@ -124,7 +124,7 @@ static void suggest_negative_number(parse *run, pd__token *token) {
 /* Handles --name=value of a known flag, by far the most frequent token. */
 static bool assign_known_flag(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
-  pd_flag *node = equals ? pd__names_find_defined(name, (size_t)(equals - name)) : NULL;
+  pd_flag *node = equals ? pd__names_find_defined_node(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
   if (node) record_last_flag(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);

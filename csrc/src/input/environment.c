@@ -288,8 +288,8 @@ static void assign_from_environment(const pd__variable_rules *rules, pd__changes
   if (status == PD_OK) {
     const char *text = from.variable.text;
     if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, text)) return;
-    status =
-        pd__changes_try_assignment(changes, from.node, text, (pd_value){0}, &origin, 0, &from.err);
+    status = pd__changes_stage_assignment(changes, from.node, text, (pd_value){0}, &origin, 0,
+                                          &from.err);
   }
   if (status == PD_OK) warn_of_old_name(flag, &from);
   if (status != PD_OK) pd__report_add(changes->report, &from.err);

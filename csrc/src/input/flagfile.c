@@ -55,7 +55,7 @@ void pd__line_reject(pd__arena *arena, pd__token *line, const char *text, size_t
   pd_error err;
   char escaped[PD__ESCAPED_SIZE], place[PD__PREFIX_SIZE];
   line->status = PD_ERR_FILE;
-  pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__origin_write_prefix(&line->origin, place),
+  pd__fail(&err, PD_ERR_FILE, "%s%s%s%s", pd__origin_write_message_prefix(&line->origin, place),
            pd__escape_part(escaped, text, length), length > 0 ? ": " : "", why);
   line->text = pd__arena_copy_text(arena, err.message, strlen(err.message));
   if (!line->text) line->text = "";

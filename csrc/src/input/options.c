@@ -218,8 +218,8 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
     pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__origin_write_prefix(&token->origin, place), pd__escape_text(escaped, text),
-                    token->text ? " before the =" : "");
+                    pd__origin_write_message_prefix(&token->origin, place),
+                    pd__escape_text(escaped, text), token->text ? " before the =" : "");
   }
   return true;
 }

@@ -44,8 +44,8 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
 void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
                        uint32_t literal) {
   pd_error err;
-  pd_status status = pd__changes_try_assignment(&reader->changes, node, text, (pd_value){0}, origin,
-                                                literal, &err);
+  pd_status status = pd__changes_stage_assignment(&reader->changes, node, text, (pd_value){0},
+                                                  origin, literal, &err);
   if (status == PD_OK) return;
   reader->about = pd__resolve_alias(node);
   pd__reader_add_error(reader, &err);
@@ -85,7 +85,7 @@ static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const ch
                                const pd__token *token) {
   char expected[256], quoted[PD__ESCAPED_SIZE], source[PD__SOURCE_SIZE];
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
-  pd__origin_write_subject(name, &token->origin, source);
+  pd__origin_write_message_subject(name, &token->origin, source);
   if (token->next && !pd__flag_is_sensitive(flag)) {
     size_t shown = pd__token_shown_length(token->next);
     pd__reader_fail(reader, NULL, PD_ERR_ARGV,
@@ -120,7 +120,7 @@ void pd__reader_assign_token(pd__reader *reader, const pd__token *token,
 /* The place is that of the previous value, since the source doesn't have one any more. */
 static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_origin *origin) {
   char place[PD__PREFIX_SIZE];
-  size_t length = strlen(pd__origin_write_prefix(origin, place));
+  size_t length = strlen(pd__origin_write_message_prefix(origin, place));
   if (length > 2) length -= 2; /* ": " */
   pd__reader_fail(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
@@ -131,7 +131,7 @@ static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_
 
 void pd__reader_prepare_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
-  if (!pd__history_find(flag, source, &given)) return;
+  if (!pd__history_find_source_entry(flag, source, &given)) return;
   if (pd__flag_check_settable(reader->operation, flag, &given.origin, NULL) == PD_OK) {
     pd__changes_add_drop(&reader->changes, flag, source);
   } else {
@@ -160,7 +160,8 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
   }
   if (!*suggestion && pd__token_has_secret_value(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
-                    pd__origin_write_prefix(&token->origin, place), *token->name, PD__REDACTED);
+                    pd__origin_write_message_prefix(&token->origin, place), *token->name,
+                    PD__REDACTED);
     return;
   }
   bool number = *token->name == '.' || (*token->name >= '0' && *token->name <= '9');
@@ -178,7 +179,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
 /* The flag existed when the source was applied before, and its module has been unloaded since. */
 static bool names_flag_that_left(const pd__reader *reader, const pd__token *token) {
   if (!reader->renews || token->origin.source != reader->renews) return false;
-  return pd__name_was_defined(pd__names_find(token->name, token->length));
+  return pd__name_has_been_defined(pd__names_find(token->name, token->length));
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
@@ -244,7 +245,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
 /* If another thread has defined the flag while validators ran, it gets its value now. */
 static void add_pending_value(pd__reader *reader, pd__pending *pending) {
   pd__pending_store(pending);
-  pd_flag *flag = pd__resolve_maybe_negated(pending->name, pending->length).flag;
+  pd_flag *flag = pd__resolve_flag_or_negation(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
   if (flag) pd__pending_apply(reader->operation, flag, &nobody);
 }

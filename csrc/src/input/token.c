@@ -23,7 +23,8 @@ pd__token pd__token_split(const char *text) {
 }
 
 bool pd__token_has_secret_value(const pd__token *token) {
-  return !strcmp(token->dashes, "-") && token->length > 1 && pd__letter_is_sensitive(*token->name);
+  return !strcmp(token->dashes, "-") && token->length > 1 &&
+         pd__letter_has_sensitive_flag(*token->name);
 }
 
 size_t pd__token_shown_length(const char *text) {
@@ -37,8 +38,9 @@ size_t pd__token_shown_length(const char *text) {
 const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]) {
   char place[PD__PREFIX_SIZE], name[PD__ESCAPED_SIZE];
   pd__escape_part(name, token->name, token->length);
-  if (!strcmp(token->dashes, "--")) return pd__origin_write_subject(name, &token->origin, out);
-  snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__origin_write_prefix(&token->origin, place),
+  if (!strcmp(token->dashes, "--"))
+    return pd__origin_write_message_subject(name, &token->origin, out);
+  snprintf(out, PD__SOURCE_SIZE, "%s%s%s", pd__origin_write_message_prefix(&token->origin, place),
            token->dashes, name);
   return out;
 }
@@ -46,7 +48,7 @@ const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZ
 bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *text) {
   pd__entry given;
   pd_value value;
-  return pd__history_find(flag, source, &given) &&
+  return pd__history_find_source_entry(flag, source, &given) &&
          pd__value_parse_with_unit(pd__flag_def(flag), text, &value) == PD_OK &&
          pd__value_is_equivalent(pd__flag_def(flag), given.value, value);
 }
@@ -58,16 +60,16 @@ static pd__meaning resolve_repeated_letter(const pd__token *token) {
   for (uint32_t i = 1; i < token->length; i++) {
     if (token->name[i] != token->name[0]) return none;
   }
-  pd_flag *node = pd__names_find_defined(token->name, 1);
+  pd_flag *node = pd__names_find_defined_node(token->name, 1);
   pd_flag *flag = node ? pd__resolve_alias(node) : NULL;
   return flag && pd__flag_def(flag)->count ? (pd__meaning){flag, node, false} : none;
 }
 
 pd__meaning pd__token_resolve(const pd__token *token) {
   if (*token->dashes) {
-    pd__meaning meaning = pd__resolve_maybe_negated(token->name, token->length);
+    pd__meaning meaning = pd__resolve_flag_or_negation(token->name, token->length);
     return meaning.flag ? meaning : resolve_repeated_letter(token);
   }
-  pd_flag *node = pd__names_find_defined(token->name, token->length);
+  pd_flag *node = pd__names_find_defined_node(token->name, token->length);
   return (pd__meaning){node ? pd__resolve_alias(node) : NULL, node, false};
 }

@@ -32,8 +32,8 @@ void pd__loading_end(const pd__loading *load) { now = load->outer; }
  * loaded without a record. */
 static pd_module *find_module_without_record(const pd__platform_image *image) {
   pd_module *module = pd__module_find_at((const void *)image->low);
-  bool same = module && pd__module_is_at(module, image);
-  const pd__membership *member = same ? pd__module_membership(module) : NULL;
+  bool same = module && pd__module_has_same_range(module, image);
+  const pd__membership *member = same ? pd__module_get_membership(module) : NULL;
   return same && !(member && member->record) ? module : NULL;
 }
 
@@ -47,7 +47,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   pd_module *module = find_module_without_record(image);
   if (!module) module = pd__module_add(image);
   if (!module) return NULL;
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   if (member) free_member_errors(member);
   if (!member) member = pd__alloc_forever(sizeof *member);
   if (!member) return NULL;
@@ -58,7 +58,7 @@ pd_module *pd__member_add(const pd__platform_image *image) {
 }
 
 void pd__member_undefine(pd__operation *operation, pd_module *module) {
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   for (pd__defs *defs = member->defs; defs; defs = defs->more) {
     pd__undefine_cells(operation, defs->cells, defs->count);
     pd__impls_unlink(defs->impls, defs->impls_count);
@@ -69,7 +69,7 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
 void pd__member_remove_registered(pd__operation *operation, pd_module *module) {
   pd__registered_remove_of_module(operation, module);
   pd__impls_remove_of_module(operation, module);
-  pd__hooks_remove_of_module(operation, module);
+  pd__hooks_remove_for_module(operation, module);
 }
 
 static pd_status check_abi(const pd_module_record *record, const char *path, pd_error *err) {
@@ -125,7 +125,7 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
 /* Reads everything that the attempt stages, and checks each definition by itself. */
 static void read_definitions(attempt *at) {
   at->runtime_defs =
-      pd__runtime_defs_read(at->record, pd__module_end(at->module), !at->joined_before);
+      pd__runtime_defs_read(at->record, pd__module_get_end_address(at->module), !at->joined_before);
   at->defs = pd__defs_read(at->joined_before ? NULL : at->record, at->runtime_defs, at->module,
                            at->name_space, &at->refused);
   if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
@@ -133,7 +133,7 @@ static void read_definitions(attempt *at) {
 
 /* Late definitions are processed from the oldest on. */
 static bool is_attempt_stale(const attempt *at) {
-  const pd__membership *member = pd__module_membership(at->module);
+  const pd__membership *member = pd__module_get_membership(at->module);
   bool joined = at->record->state == at->module && member->record == at->record;
   if (!at->joined_before) return joined && member->status == PD_OK;
   const pd_late_def *oldest = at->runtime_defs.first;
@@ -168,14 +168,14 @@ static void publish_host(const attempt *at) {
   pd_module_record *record = at->record;
   __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
   __atomic_store_n(&record->state, module, __ATOMIC_RELEASE);
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   member->record = record;
   member->name_space = at->name_space;
   pd__module_mark_has_record(module);
 }
 
 static void publish_attempt(attempt *at) {
-  pd__membership *member = pd__module_membership(at->module);
+  pd__membership *member = pd__module_get_membership(at->module);
   pd__defs *defs = at->defs, **end = &member->defs;
   if (!at->joined_before) publish_host(at);
   while (*end) end = &(*end)->more;
@@ -245,7 +245,7 @@ static outcome run_attempt(attempt *at) {
 /* Keeps the errors for pd_modules_check, as nobody else returns them, and warns of the first
  * refusal in a module. */
 static void record_refusal(const pd_module *module, const pd_error_list *errors) {
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   const pd_error *why = pd_error_list_at(errors, 0);
   bool again = member->refused != NULL;
   if (!again) member->refused = pd_error_list_new();
@@ -261,7 +261,7 @@ static void record_refusal(const pd_module *module, const pd_error_list *errors)
 
 /* The module has joined, or was refused, as part of the load. */
 static void add_module_to_load(pd__loading *load, pd_module *module) {
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   bool refused = member->status != PD_OK;
   bool is_new = load && (refused || member->joined_in != load);
   member->joined_in = load;
@@ -280,7 +280,7 @@ static bool is_refused_in_load(const pd__loading *load, const pd_module *module)
 }
 
 static void record_errors(attempt *at, pd__loading *load) {
-  pd__membership *member = pd__module_membership(at->module);
+  pd__membership *member = pd__module_get_membership(at->module);
   bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
   if (load) pd__report_add_error_list(&load->report, at->errors);
   if (load && lacks) pd__report_fail_memory(&load->report); /* it was out for the list */
@@ -302,7 +302,7 @@ static outcome join_whole_record(pd__operation *operation, pd_module *module,
   at.name_space = asked_for ? load->name_space : "";
   outcome result = run_attempt(&at);
   if (result == STALE) return result;
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   member->status = at.refused.status;
   member->withdrawn_with = NULL;
   add_module_to_load(load, module);
@@ -316,7 +316,7 @@ static outcome join_whole_record(pd__operation *operation, pd_module *module,
  * joined, a refusal undefines the whole module; later, only the new definitions are refused. */
 static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
                                  pd_module_record *record, pd__loading *load) {
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   bool belongs = load && member->joined_in == load;
   ATTEMPT(at);
   begin_attempt(&at, operation, module, record);
@@ -337,7 +337,7 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
 }
 
 static void refuse_runtime_defs(pd_module *module, pd__runtime_defs runtime_defs) {
-  pd_error err = {.status = pd__module_membership(module)->status,
+  pd_error err = {.status = pd__module_get_membership(module)->status,
                   .message = "its module was refused"};
   pd__runtime_defs_store_result(runtime_defs, NULL, &err);
 }
@@ -347,9 +347,10 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
   for (;;) {
     pd_module *module = record->state;
     if (!module) return;
-    pd__runtime_defs runtime_defs = pd__runtime_defs_read(record, pd__module_end(module), false);
+    pd__runtime_defs runtime_defs =
+        pd__runtime_defs_read(record, pd__module_get_end_address(module), false);
     if (runtime_defs.first == runtime_defs.end) return;
-    if (pd__module_membership(module)->status != PD_OK) {
+    if (pd__module_get_membership(module)->status != PD_OK) {
       refuse_runtime_defs(module, runtime_defs);
       return;
     }
@@ -359,7 +360,7 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
 
 static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd__loading *load) {
   pd_module *module = pd__member_add(image);
-  pd__membership *member = module ? pd__module_membership(module) : NULL;
+  pd__membership *member = module ? pd__module_get_membership(module) : NULL;
   if (!member) {
     if (load) load->lost = true;
     return;
@@ -390,7 +391,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
       if (load) load->lost = true;
       return NULL;
     }
-    const pd__membership *member = pd__module_membership(module);
+    const pd__membership *member = pd__module_get_membership(module);
     bool retries = load && member->status != PD_OK && !is_refused_in_load(load, module);
     if (record->state && !retries) break;
     result = join_whole_record(operation, module, record, load);
@@ -406,12 +407,12 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */
 static bool join_record(pd_module_record *record, const pd__platform_image *image, bool announces) {
-  PD__IN_LOADER(pd__loader_defers_to());
+  PD__IN_LOADER(pd__loader_get_deferred_owner());
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
   const pd_module *module = NULL;
   if (known) module = pd__member_join(&operation, record, image, pd__loading_of_thread());
-  if (module) pd__module_membership(module)->announces |= announces;
+  if (module) pd__module_get_membership(module)->announces |= announces;
   pd__operation_end(&operation);
   return known;
 }
@@ -458,7 +459,7 @@ void pd__members_join_loaded(const void *inside) {
 /* ---- Leaving ---- */
 
 void pd__member_withdraw(pd__operation *operation, pd_module *module) {
-  pd__membership *member = pd__module_membership(module);
+  pd__membership *member = pd__module_get_membership(module);
   pd_module_record *record = member->record;
   pd__report waiting = {.list = NULL};
   pd__member_undefine(operation, module);
@@ -472,10 +473,10 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
 
 /* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */
 void pd__module_leave(pd_module_record *record) {
-  PD__IN_LOADER(pd__loader_defers_to());
+  PD__IN_LOADER(pd__loader_get_deferred_owner());
   PD__LOCKED_OPERATION(operation);
   const pd_module *module = record->state;
-  if (module && pd__module_membership(module)->record == record) {
+  if (module && pd__module_get_membership(module)->record == record) {
     pd__member_withdraw(&operation, record->state);
   } else {
     __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);

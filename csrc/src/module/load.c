@@ -15,22 +15,22 @@
  * it try again. */
 static void withdraw_module(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
                             pd_module *with) {
-  pd__membership *member = pd__module_membership(withdrawn);
+  pd__membership *member = pd__module_get_membership(withdrawn);
   pd__report late = {.list = member->errors};
   pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
                   pd__module_path(withdrawn), load->path);
   member->status = late.status;
   member->withdrawn_with = with;
-  if (with) pd__module_membership(with)->has_companions = true;
+  if (with) pd__module_get_membership(with)->has_companions = true;
   pd__member_undefine(operation, withdrawn);
 }
 
 /* Returns true if `module` (NULL if none was opened) and all modules that joined during this load
  * were accepted. */
 static bool try_accept_load(const pd__loading *ended, const pd_module *module) {
-  bool accepted = module && pd__module_membership(module)->status == PD_OK && !ended->lost;
+  bool accepted = module && pd__module_get_membership(module)->status == PD_OK && !ended->lost;
   for (const pd__joined *each = ended->joined; each; each = each->next) {
-    const pd__membership *member = pd__module_membership(each->module);
+    const pd__membership *member = pd__module_get_membership(each->module);
     bool refused = each->refused || member->status != PD_OK;
     if (refused && !member->record) pd__module_set_present(each->module, false);
     accepted &= !refused;
@@ -44,7 +44,7 @@ static void end_load_of_joined_modules(pd__operation *operation, pd__loading *en
                                        pd_module *module, bool accepted) {
   for (const pd__joined *each = ended->joined; each; each = each->next) {
     pd_module *joined = each->module;
-    pd__membership *member = pd__module_membership(joined);
+    pd__membership *member = pd__module_get_membership(joined);
     if (member->joined_in != ended) continue; /* since then it has joined as part of another load */
     member->joined_in = NULL;
     bool stays =
@@ -66,7 +66,7 @@ static void begin_module_load(pd__loading *load, pd_module *module, void *handle
 static void retain_joined_module(pd__loading *load, const void *inside, void *handle) {
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
-  const pd__membership *member = module ? pd__module_membership(module) : NULL;
+  const pd__membership *member = module ? pd__module_get_membership(module) : NULL;
   bool joined = member && member->record && member->announces && member->status == PD_OK;
   if (joined) begin_module_load(load, module, handle);
   pd__platform_unlock();
@@ -81,7 +81,7 @@ static void retain_and_join_module(pd__loading *load, const void *inside, void *
   if (!image) return;
   pd__platform_lock();
   pd_module *module = pd__module_find_at(inside);
-  if (!module || !pd__module_membership(module)) module = pd__member_add(image);
+  if (!module || !pd__module_get_membership(module)) module = pd__member_add(image);
   if (module) begin_module_load(load, module, handle);
   pd__platform_unlock();
   free(image);
@@ -91,11 +91,11 @@ static void retain_and_join_module(pd__loading *load, const void *inside, void *
 /* The modules that came with `module` when it was refused join again: the loader doesn't run their
  * constructors again. */
 static void rejoin_withdrawn(pd__operation *operation, pd__loading *load, pd_module *module) {
-  pd__membership *refused = pd__module_membership(module);
+  pd__membership *refused = pd__module_get_membership(module);
   if (!refused->has_companions) return;
   refused->has_companions = false;
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    pd__membership *member = pd__module_membership(each);
+    pd__membership *member = pd__module_get_membership(each);
     if (!member || member->withdrawn_with != module || !member->record) continue;
     pd__member_join(operation, member->record, NULL, load);
   }
@@ -116,7 +116,7 @@ static pd_module *open_module(pd__loading *load, void **handle) {
 
 /* A module that was already loaded keeps the names that it got then. */
 static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
-  const pd__membership *member = pd__module_membership(module);
+  const pd__membership *member = pd__module_get_membership(module);
   if (!member->record || !strcmp(member->name_space, load->name_space)) return true;
   const char *in = *member->name_space ? "in namespace " : "without a namespace";
   pd__report_fail(report, PD_ERR_CONFLICT, "%.400s: is already loaded, %s%s",
@@ -127,15 +127,15 @@ static bool check_namespace(const pd__loading *load, const pd_module *module, pd
 /* Gives back what begin_module_load counted, and returns the handle if the caller is to close it. A
  * module with a record reports by itself when it leaves. */
 static void *abort_module_load(pd_module *module) {
-  if (!pd__module_membership(module)->record) pd__module_set_present(module, false);
-  return pd__module_end_load(module);
+  if (!pd__module_get_membership(module)->record) pd__module_set_present(module, false);
+  return pd__module_cancel_load(module);
 }
 
 /* Withdraws a module that nobody holds any more, but that stays in the process since others call
  * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
 static void withdraw_permanent_module(pd_module *module) {
   PD__LOCKED_OPERATION(operation);
-  const pd__membership *member = pd__module_membership(module);
+  const pd__membership *member = pd__module_get_membership(module);
   bool kept = pd__module_end_closing(module) && member && member->record;
   if (kept) pd__member_withdraw(&operation, module);
   pd__operation_end(&operation);
@@ -173,7 +173,7 @@ static void clean_up_load(pd__loading **ended) {
   PD__LOCKED_OPERATION(operation);
   pd_module *module = load->module;
   void *closing = commit_or_abort_load(&operation, load, false);
-  pd__deferred_hand_over(&operation, load, pd__loader_defers_to());
+  pd__deferred_hand_over(&operation, load, pd__loader_get_deferred_owner());
   pd__operation_unlock(&operation);
   free_loading(load);
   if (closing) close_module(module, closing);
@@ -246,7 +246,7 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
                     pd__module_path(module));
   }
   pd__module_end_opening(&operation, module);
-  bool announces = pd__module_membership(module)->record != NULL;
+  bool announces = pd__module_get_membership(module)->record != NULL;
   if (!pd__module_is_retained(module) && !announces) {
     pd__member_remove_registered(&operation, module);
     pd__module_set_present(module, false);
@@ -259,7 +259,7 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
 pd_module *pd_module_next(const pd_module *previous) {
   pd__platform_lock();
   pd_module *module = pd__module_next(previous);
-  while (module && !pd__module_membership(module)) module = pd__module_next(module);
+  while (module && !pd__module_get_membership(module)) module = pd__module_next(module);
   pd__platform_unlock();
   return module;
 }
@@ -268,7 +268,7 @@ pd_module *pd_module_next(const pd_module *previous) {
 static pd_flag *find_module_flag(const pd_module *module, size_t index, size_t *count) {
   pd_flag *found = NULL;
   *count = 0;
-  for (const pd__defs *defs = pd__module_membership(module)->defs; defs && !found;
+  for (const pd__defs *defs = pd__module_get_membership(module)->defs; defs && !found;
        defs = defs->more) {
     for (size_t i = 0; i < defs->count && !found; i++) {
       if (defs->cells[i].def->kind != PD_KIND_DEFINE) continue;
@@ -282,7 +282,7 @@ pd_status pd_modules_check(pd_error_list *errors, pd_error *err) {
   pd__report report = {.list = errors, .first = err};
   pd__platform_lock();
   for (pd_module *each = NULL; (each = pd__module_next(each));) {
-    const pd__membership *member = pd__module_membership(each);
+    const pd__membership *member = pd__module_get_membership(each);
     if (member && pd__module_is_present(each)) pd__report_add_error_list(&report, member->refused);
   }
   pd__platform_unlock();
@@ -295,7 +295,7 @@ pd_status pd_module_get_info(const pd_module *module, pd_module_info *info, pd_e
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_module_info, name_space), "info", err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  const pd__membership *member = pd__module_membership(module);
+  const pd__membership *member = pd__module_get_membership(module);
   found.path = pd__module_path(module);
   found.present = pd__module_is_present(module);
   find_module_flag(module, SIZE_MAX, &found.flags);
@@ -326,7 +326,7 @@ pd_status pd_module_get_errors(const pd_module *module, pd_error_list *errors, p
   pd__report report = {.list = errors};
   size_t before = pd_error_list_count(errors);
   pd__platform_lock();
-  const pd_error_list *own = pd__module_membership(module)->errors;
+  const pd_error_list *own = pd__module_get_membership(module)->errors;
   pd__report_add_error_list(&report, own);
   bool whole = pd_error_list_count(errors) - before == pd_error_list_count(own);
   pd__platform_unlock();

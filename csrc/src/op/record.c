@@ -259,7 +259,7 @@ static pd_status check_family_flag_available(const pd__impl *impl, pd_error *err
                     "operation '%s' needs the flag '%s', which is already defined otherwise",
                     family->name, family->def.name);
   }
-  const pd__cell *cell = node ? pd__flag_cells(node) : NULL;
+  const pd__cell *cell = node ? pd__flag_get_first_cell(node) : NULL;
   while (cell && cell->def->type == PD_TYPE_string) cell = cell->next;
   if (!cell) return PD_OK;
   return pd__fail(err, PD_ERR_TYPE,

@@ -84,12 +84,12 @@ void pd__preference_report_unmet(const pd__family *family, pd__report *report) {
       continue;
     reject_unknown(family, &item, why, sizeof why);
     pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
-                    pd__origin_write_subject(family->def.name, &origin, source), why);
+                    pd__origin_write_message_subject(family->def.name, &origin, source), why);
   }
   if (!flag || !pd__preference_is_unusable(family, pd__flag_value(flag).str, why, sizeof why))
     return;
   pd__report_fail(report, PD_ERR_REFUSED, "%s: %s",
-                  pd__origin_write_subject(family->def.name, &origin, source), why);
+                  pd__origin_write_message_subject(family->def.name, &origin, source), why);
 }
 
 /* Values that are given before modules are loaded may name what comes later. */

@@ -10,7 +10,7 @@ pd_status pd_flag_find(const char *name, pd_flag **out, pd_error *err) {
   if (!name) return pd__fail_null(err, "name");
   if (!out) return pd__fail_null(err, "out");
   PD__LOCKED_OPERATION(operation);
-  pd_flag *node = pd__names_find_defined(name, strlen(name));
+  pd_flag *node = pd__names_find_defined_node(name, strlen(name));
   if (node) *out = pd__resolve_alias(node);
   return pd__operation_return(&operation, node ? PD_OK : pd__fail_undefined(name, err));
 }
@@ -147,7 +147,7 @@ const uint32_t *pd_flag_get_generation(const pd_flag *flag) {
 static pd_status set_value(pd_flag *flag, const char *text, pd_type type, pd_value value,
                            const pd_origin *origin, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  pd_status status = pd__flag_check_accepts(&operation, flag, text, type, err);
+  pd_status status = pd__flag_check_text_or_type(&operation, flag, text, type, err);
   if (status == PD_OK) status = pd__assign_value(&operation, flag, text, value, origin, err);
   return pd__operation_return(&operation, status);
 }
@@ -168,7 +168,7 @@ pd_status pd_flag_set_from_string(pd_flag *flag, const char *text, pd_error *err
 static bool set_by_name_directly(const char *name, const char *text) {
   pd__platform_lock();
   pd_flag *node = pd__names_find(name, strlen(name));
-  bool set = node && pd__assign_directly(node, text, (pd_value){0}, &pd__at_run_time);
+  bool set = node && pd__flag_try_assign_directly(node, text, (pd_value){0}, &pd__at_run_time);
   pd__platform_unlock();
   return set && !pd__has_pending_work(PD__WORK_ANY);
 }
@@ -178,7 +178,7 @@ static __attribute__((noinline)) pd_status set_by_name_in_operation(const char *
                                                                     const char *text,
                                                                     pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  pd_flag *node = pd__names_find_defined(name, strlen(name));
+  pd_flag *node = pd__names_find_defined_node(name, strlen(name));
   pd_status status =
       node ? pd__assign_value(&operation, node, text, (pd_value){0}, &pd__at_run_time, err)
            : pd__fail_undefined(name, err);
@@ -223,7 +223,7 @@ pd_status pd_flag_reset(pd_flag *flag, pd_error *err) {
 
 pd_status pd_flag_drop(pd_flag *flag, pd_source source, pd_error *err) {
   pd_origin origin = {source, 0, NULL, 0};
-  pd_status status = flag ? pd__origin_check(&origin, err) : PD_OK;
+  pd_status status = flag ? pd__origin_check_settable(&origin, err) : PD_OK;
   return status == PD_OK ? drop_values(flag, PD__DROP, source, err) : status;
 }
 

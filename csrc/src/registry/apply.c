@@ -19,13 +19,13 @@ typedef struct batch {
 /* ---- Conditions ---- */
 
 /* Returns false after it has reported the flags that have changed. */
-static bool check_revisions(const batch *all) {
+static bool check_flags_unchanged(const batch *all) {
   const pd_batch_options *options = all->options;
   pd__report *report = all->changes.report;
-  if (options->unchanged_count > 0) pd__journal_refresh();
+  if (options->unchanged_count > 0) pd__journal_record_missed_changes();
   for (size_t i = 0; i < options->unchanged_count; i++) {
     const pd_flag_revision *one = &options->unchanged[i];
-    if (pd__journal_revision_of(one->flag) <= one->revision) continue;
+    if (pd__journal_get_flag_revision(one->flag) <= one->revision) continue;
     report->flag = (pd_flag *)one->flag;
     pd__report_fail(report, PD_ERR_CONFLICT, "%s: has changed meanwhile", pd__flag_name(one->flag));
   }
@@ -35,15 +35,15 @@ static bool check_revisions(const batch *all) {
 
 /* ---- Preparing ---- */
 
-static pd_status add_item_change(batch *all, size_t index, pd_error *err) {
+static pd_status add_assignment_or_drop(batch *all, size_t index, pd_error *err) {
   const pd_batch_change *item = &all->items[index];
   pd__changes *changes = &all->changes;
   size_t before = changes->count;
   pd_value none = {.str = NULL};
   pd_status status = pd__flag_adopt_and_check_defined(changes->operation, item->flag, err);
   if (status == PD_OK && item->text) {
-    status = pd__changes_try_assignment(changes, item->flag, item->text, none, &all->origin,
-                                        item->literal, err);
+    status = pd__changes_stage_assignment(changes, item->flag, item->text, none, &all->origin,
+                                          item->literal, err);
     if (status == PD_OK && changes->count > before) all->indexes[index] = changes->count;
   } else if (status == PD_OK) {
     pd__changes_add_drop(changes, item->flag, all->origin.source);
@@ -58,7 +58,7 @@ static void add_batch_changes(batch *all) {
     const pd_batch_change *item = &all->items[i];
     all->changes.report->flag = item->flag;
     if (item->text || !item->override) {
-      if (add_item_change(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
+      if (add_assignment_or_drop(all, i, &err) != PD_OK) pd__report_add(all->changes.report, &err);
     } else if ((ended = pd__flag_override_of(item->flag, item->override))) {
       pd__changes_add_pop(&all->changes, ended);
     }
@@ -93,8 +93,8 @@ static const char *get_text_below(batch *all, size_t first, size_t end) {
     if (all->items[i].override) popped = popped == UINT64_MAX ? all->items[i].override : 0;
   }
   pd_value value;
-  return pd__flag_value_below(flag, popped, drops, &value) ? copy_value_text(all, flag, value)
-                                                           : NULL;
+  return pd__flag_find_value_below(flag, popped, drops, &value) ? copy_value_text(all, flag, value)
+                                                                : NULL;
 }
 
 /* Describes the changes of one flag, and returns the index behind them. A flag whose module has
@@ -119,7 +119,7 @@ static size_t describe_flag_effects(batch *all, pd_batch_effect *effects, size_t
   return end;
 }
 
-static bool decide_batch(batch *all) {
+static bool call_decide_callback(batch *all) {
   const pd_batch_options *options = all->options;
   pd__arena *arena = &all->changes.operation->arena;
   if (!options->decide) return true;
@@ -136,7 +136,7 @@ static bool decide_batch(batch *all) {
 
 /* ---- Committing ---- */
 
-static void forget_empty_overrides(const batch *all) {
+static void free_empty_overrides(const batch *all) {
   for (size_t i = 0; i < all->count; i++) {
     pd_override number = all->items[i].override;
     if (number && pd__override_is_empty(number)) pd__override_free_record(number);
@@ -148,22 +148,22 @@ static pd_status apply_batch(batch *all) {
   all->indexes =
       pd__arena_alloc(&changes->operation->arena, (all->count + 1) * sizeof *all->indexes);
   if (!all->indexes) pd__report_fail_memory(changes->report);
-  if (!all->indexes || !check_revisions(all)) return changes->report->status;
+  if (!all->indexes || !check_flags_unchanged(all)) return changes->report->status;
   add_batch_changes(all);
   pd__changes_validate(changes);
-  if (changes->report->status != PD_OK || !check_revisions(all) || !decide_batch(all) ||
-      all->options->dry_run) {
+  if (changes->report->status != PD_OK || !check_flags_unchanged(all) ||
+      !call_decide_callback(all) || all->options->dry_run) {
     return changes->report->status;
   }
   pd__journal_mark = all->options->mark;
   pd_status status = pd__changes_commit(changes);
   pd__journal_mark = 0;
-  if (status == PD_OK) forget_empty_overrides(all);
+  if (status == PD_OK) free_empty_overrides(all);
   return status;
 }
 
-static pd_status check_changes(const pd_batch_change *items, size_t count,
-                               const pd_batch_options *options, pd_error *err) {
+static pd_status check_batch_arguments(const pd_batch_change *items, size_t count,
+                                       const pd_batch_options *options, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "changes");
   for (size_t i = 0; i < count; i++) {
     if (!items[i].flag) return pd__fail(err, PD_ERR_ARGUMENT, "changes[%zu].flag is NULL", i);
@@ -175,7 +175,7 @@ static pd_status check_changes(const pd_batch_change *items, size_t count,
     if (options->unchanged[i].flag) continue;
     return pd__fail(err, PD_ERR_ARGUMENT, "options->unchanged[%zu].flag is NULL", i);
   }
-  return options->override ? PD_OK : pd__origin_check(options->origin, err);
+  return options->override ? PD_OK : pd__origin_check_settable(options->origin, err);
 }
 
 pd_status pd_batch_apply(const pd_batch_change *items, size_t count, const pd_batch_options *given,
@@ -186,7 +186,7 @@ pd_status pd_batch_apply(const pd_batch_change *items, size_t count, const pd_ba
     status = pd__sized_copy_in(given, PD__SIZE_UP_TO(pd_batch_options, errors), &options,
                                sizeof options, "options", err);
   }
-  if (status == PD_OK) status = check_changes(items, count, &options, err);
+  if (status == PD_OK) status = check_batch_arguments(items, count, &options, err);
   if (status != PD_OK) return status;
   pd__report report = {.list = options.errors, .first = err};
   batch all = {.items = items, .count = count, .options = &options};

@@ -25,7 +25,7 @@ pd_status pd_batch_set(const pd_assignment *items, size_t count, const pd_origin
                        pd_error_list *errors, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   bool defaults = origin && origin->source == PD_SOURCE_DEFAULT;
-  pd_status status = defaults ? PD_OK : pd__origin_check(origin, err);
+  pd_status status = defaults ? PD_OK : pd__origin_check_settable(origin, err);
   if (status != PD_OK) return status;
   return apply_assignments(items, count, origin ? origin : &pd__at_run_time, SET, errors, NULL,
                            err);
@@ -37,9 +37,9 @@ pd_status pd_flags_validate(pd_error_list *errors, pd_error *err) {
 
 /* ---- Overrides and scopes ---- */
 
-static pd_status push_batch(const pd_assignment *items, size_t count, pd_source source,
-                            const pd_origin *origin, pd_error_list *errors, uint64_t *out,
-                            pd_error *err) {
+static pd_status push_override_or_scope(const pd_assignment *items, size_t count, pd_source source,
+                                        const pd_origin *origin, pd_error_list *errors,
+                                        uint64_t *out, pd_error *err) {
   if (!items && count > 0) return pd__fail_null(err, "items");
   if (!out) return pd__fail_null(err, "out");
   pd_origin at = {.source = source};
@@ -50,15 +50,16 @@ static pd_status push_batch(const pd_assignment *items, size_t count, pd_source 
 
 pd_status pd_override_push(const pd_assignment *items, size_t count, const pd_origin *origin,
                            pd_error_list *errors, pd_override *out, pd_error *err) {
-  return push_batch(items, count, PD_SOURCE_OVERRIDE, origin, errors, out, err);
+  return push_override_or_scope(items, count, PD_SOURCE_OVERRIDE, origin, errors, out, err);
 }
 
 pd_status pd_scope_push(const pd_assignment *items, size_t count, const pd_origin *origin,
                         pd_error_list *errors, pd_scope *out, pd_error *err) {
-  return push_batch(items, count, PD_SOURCE_SCOPE, origin, errors, out, err);
+  return push_override_or_scope(items, count, PD_SOURCE_SCOPE, origin, errors, out, err);
 }
 
-pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err) {
+pd_status pd__override_pop_in_operation(pd__operation *operation, pd_override number,
+                                        pd_error *err) {
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
@@ -80,5 +81,5 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
 
 pd_status pd_override_pop(pd_override number, pd_error *err) {
   PD__LOCKED_OPERATION(operation);
-  return pd__operation_return(&operation, pd__override_end(&operation, number, err));
+  return pd__operation_return(&operation, pd__override_pop_in_operation(&operation, number, err));
 }

@@ -74,7 +74,7 @@ pd_value pd__changes_find_count_start(const pd__changes *changes, const pd_flag 
     bool used = other->flag == flag && other->action == PD__ASSIGN;
     if (used && pd__origin_is_same_input(&other->origin, origin)) return other->value;
   }
-  return pd__flag_default(flag);
+  return pd__flag_get_current_default(flag);
 }
 
 /* ---- Lists that add to those of sources below ---- */
@@ -88,7 +88,7 @@ static const char *find_text_of(const pd__changes *changes, const pd_flag *flag,
     if (other->action == PD__DROP) return NULL;
     if (other->action == PD__ASSIGN) return other->value.str;
   }
-  return pd__history_find(flag, source, &given) ? given.value.str : NULL;
+  return pd__history_find_source_entry(flag, source, &given) ? given.value.str : NULL;
 }
 
 /* Puts what files, and below a command line variables, give the flag in front of the value. */
@@ -108,15 +108,15 @@ static __attribute__((noinline)) pd_status merge_lower_values(const pd__changes 
   return PD_OK;
 }
 
-pd_status pd__changes_try_assignment(pd__changes *changes, pd_flag *node, const char *text,
-                                     pd_value value, const pd_origin *origin, uint32_t literal,
-                                     pd_error *err) {
-  return pd__changes_try_assignment_as(changes, pd__resolve_alias(node), node, text, value, origin,
-                                       literal, err);
+pd_status pd__changes_stage_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                       pd_value value, const pd_origin *origin, uint32_t literal,
+                                       pd_error *err) {
+  return pd__changes_stage_assignment_to(changes, pd__resolve_alias(node), node, text, value,
+                                         origin, literal, err);
 }
 
-static pd_status join_with_other_values(const pd__changes *changes, pd__change *change,
-                                        pd_error *err) {
+static pd_status merge_with_earlier_values(const pd__changes *changes, pd__change *change,
+                                           pd_error *err) {
   const pd_flag_def *def = pd__flag_def(change->flag);
   bool joined = false;
   pd_status status = PD_OK;
@@ -126,9 +126,9 @@ static pd_status join_with_other_values(const pd__changes *changes, pd__change *
   return status == PD_OK && merges ? merge_lower_values(changes, change, err) : status;
 }
 
-pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
-                                        const char *text, pd_value value, const pd_origin *origin,
-                                        uint32_t literal, pd_error *err) {
+pd_status pd__changes_stage_assignment_to(pd__changes *changes, pd_flag *flag, pd_flag *node,
+                                          const char *text, pd_value value, const pd_origin *origin,
+                                          uint32_t literal, pd_error *err) {
   if (changes->previews && flag != changes->previewed_flag) return PD_OK;
   pd__change *change = reserve_change(changes);
   if (!change) return pd__fail_memory(err);
@@ -136,15 +136,16 @@ pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_
   change->origin = *origin;
   change->literal = (uint8_t)literal;
   pd_status status = pd__prepare_change(change, changes, err);
-  if (status == PD_OK && !flag->simple) status = join_with_other_values(changes, change, err);
+  if (status == PD_OK && !flag->simple) status = merge_with_earlier_values(changes, change, err);
   if (status == PD_OK && change->action != PD__IDLE) append_reserved_change(changes);
   return status;
 }
 
-void pd__changes_add_assignment(pd__changes *changes, pd_flag *node, const char *text,
-                                pd_value value, const pd_origin *origin, uint32_t literal) {
+void pd__changes_stage_or_report(pd__changes *changes, pd_flag *node, const char *text,
+                                 pd_value value, const pd_origin *origin, uint32_t literal) {
   pd_error err;
-  pd_status status = pd__changes_try_assignment(changes, node, text, value, origin, literal, &err);
+  pd_status status =
+      pd__changes_stage_assignment(changes, node, text, value, origin, literal, &err);
   if (status != PD_OK) pd__report_add(changes->report, &err);
 }
 
@@ -159,7 +160,7 @@ static void add_change_without_value(pd__changes *changes, const pd__change *wan
   append_reserved_change(changes);
 }
 
-static bool check_flag_open(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
+static bool check_flag_settable(pd__changes *changes, pd_flag *flag, const pd_origin *origin) {
   pd_error err;
   if (pd__flag_check_settable(changes->operation, flag, origin, &err) == PD_OK) return true;
   pd__report_add(changes->report, &err);
@@ -181,7 +182,7 @@ static void add_unset(pd__changes *changes, pd_flag *flag, const pd_origin *orig
     return;
   }
   pd_error err;
-  if (!check_flag_open(changes, flag, origin)) return;
+  if (!check_flag_settable(changes, flag, origin)) return;
   if (pd__flag_check_scopable(changes, flag, flag->name, &err) != PD_OK) {
     pd__report_add(changes->report, &err);
     return;
@@ -202,9 +203,10 @@ void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *item
       add_unset(changes, flag, origin);
       continue;
     }
-    pd_status status = pd__flag_check_accepts(changes->operation, flag, text, items[i].type, &err);
+    pd_status status =
+        pd__flag_check_text_or_type(changes->operation, flag, text, items[i].type, &err);
     if (status == PD_OK) {
-      status = pd__changes_try_assignment(changes, flag, text, items[i].value, origin, 0, &err);
+      status = pd__changes_stage_assignment(changes, flag, text, items[i].value, origin, 0, &err);
     }
     if (status != PD_OK) pd__report_add(changes->report, &err);
   }
@@ -212,8 +214,8 @@ void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *item
 
 void pd__changes_add_drop(pd__changes *changes, pd_flag *flag, pd_source source) {
   pd__entry given;
-  if (!pd__history_find(flag, source, &given)) return;
-  if (!check_flag_open(changes, flag, &given.origin)) return;
+  if (!pd__history_find_source_entry(flag, source, &given)) return;
+  if (!check_flag_settable(changes, flag, &given.origin)) return;
   add_change_without_value(changes,
                            &(pd__change){.flag = flag, .action = PD__DROP, .origin = given.origin});
 }
@@ -222,7 +224,7 @@ void pd__changes_add_reset(pd__changes *changes, pd_flag *flag, pd__action actio
   if (action == PD__WIPE && flag->defined && !flag->sensitive) {
     pd__report_fail(changes->report, PD_ERR_ARGUMENT,
                     "%s: is not sensitive, and only sensitive values are wiped", flag->name);
-  } else if (check_flag_open(changes, flag, &pd__at_run_time)) {
+  } else if (check_flag_settable(changes, flag, &pd__at_run_time)) {
     pd__change change = {.flag = flag, .action = (uint8_t)action, .origin = pd__at_run_time};
     change.resets = action == PD__RESET;
     pd__prepare_reset(&change, false);
@@ -268,22 +270,24 @@ pd_status pd__changes_validate_and_commit(pd__changes *changes) {
   return pd__changes_commit(changes);
 }
 
-bool pd__assign_directly(pd_flag *flag, const char *text, pd_value value, const pd_origin *origin) {
+bool pd__flag_try_assign_directly(pd_flag *flag, const char *text, pd_value value,
+                                  const pd_origin *origin) {
   if (!flag->simple || flag->frozen || flag->assignable || flag->extended) return false;
   if (flag->type == PD_TYPE_string || origin->place || pd__flag_has_hooks(flag)) return false;
   if (text && pd__value_parse(flag->type, text, &value) != PD_OK) return false;
-  return pd__history_update_current(flag, value, origin);
+  return pd__history_update_if_same_origin(flag, value, origin);
 }
 
 /* Apart from pd__assign_value, which is faster without the list on its stack. */
-static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *operation, pd_flag *node,
-                                                            const char *text, pd_value value,
-                                                            const pd_origin *origin,
-                                                            pd_error *err) {
+static __attribute__((noinline)) pd_status assign_through_changes(pd__operation *operation,
+                                                                  pd_flag *node, const char *text,
+                                                                  pd_value value,
+                                                                  const pd_origin *origin,
+                                                                  pd_error *err) {
   pd__report report = {.first = err};
   pd__changes changes;
   pd__changes_begin(&changes, operation, &report);
-  pd_status status = pd__changes_try_assignment(&changes, node, text, value, origin, 0, err);
+  pd_status status = pd__changes_stage_assignment(&changes, node, text, value, origin, 0, err);
   if (status != PD_OK) return status;
   return changes.hooked ? pd__changes_validate_and_commit(&changes)
                         : pd__commit_changes(&changes, err);
@@ -291,6 +295,6 @@ static __attribute__((noinline)) pd_status assign_in_stages(pd__operation *opera
 
 pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
                            pd_value value, const pd_origin *origin, pd_error *err) {
-  if (pd__assign_directly(node, text, value, origin)) return PD_OK;
-  return assign_in_stages(operation, node, text, value, origin, err);
+  if (pd__flag_try_assign_directly(node, text, value, origin)) return PD_OK;
+  return assign_through_changes(operation, node, text, value, origin, err);
 }

@@ -70,18 +70,18 @@ void pd__changes_begin(pd__changes *changes, pd__operation *operation, pd__repor
 /* Makes room for `capacity` changes in advance, if there is memory for that. */
 void pd__changes_reserve(pd__changes *changes, size_t capacity);
 
-/* Prepare an assignment of `text`, or of `value` if `text` is NULL. pd__changes_try_assignment
- * returns the error in `err`, pd__changes_add_assignment adds it to the report. */
-pd_status pd__changes_try_assignment(pd__changes *changes, pd_flag *node, const char *text,
-                                     pd_value value, const pd_origin *origin, uint32_t literal,
-                                     pd_error *err);
+/* Prepare an assignment of `text`, or of `value` if `text` is NULL. pd__changes_stage_assignment
+ * returns the error in `err`, pd__changes_stage_or_report adds it to the report. */
+pd_status pd__changes_stage_assignment(pd__changes *changes, pd_flag *node, const char *text,
+                                       pd_value value, const pd_origin *origin, uint32_t literal,
+                                       pd_error *err);
 
 /* The same for a flag that `node` doesn't lead to, since it isn't defined yet. */
-pd_status pd__changes_try_assignment_as(pd__changes *changes, pd_flag *flag, pd_flag *node,
-                                        const char *text, pd_value value, const pd_origin *origin,
-                                        uint32_t literal, pd_error *err);
-void pd__changes_add_assignment(pd__changes *changes, pd_flag *node, const char *text,
-                                pd_value value, const pd_origin *origin, uint32_t literal);
+pd_status pd__changes_stage_assignment_to(pd__changes *changes, pd_flag *flag, pd_flag *node,
+                                          const char *text, pd_value value, const pd_origin *origin,
+                                          uint32_t literal, pd_error *err);
+void pd__changes_stage_or_report(pd__changes *changes, pd_flag *node, const char *text,
+                                 pd_value value, const pd_origin *origin, uint32_t literal);
 
 /* Prepares assignments, after checking their handles and types. */
 void pd__changes_add_assignments(pd__changes *changes, const pd_assignment *assignments,
@@ -105,14 +105,16 @@ pd_status pd__changes_validate_and_commit(pd__changes *changes);
 /* Assigns a number to a flag without validators and watchers, which is what most assignments do.
  * That needs no memory and runs no callback, so it needs no operation. Returns false, and changes
  * nothing, if the flag, the value or the origin needs the stages. */
-bool pd__assign_directly(pd_flag *node, const char *text, pd_value value, const pd_origin *origin);
+bool pd__flag_try_assign_directly(pd_flag *node, const char *text, pd_value value,
+                                  const pd_origin *origin);
 
 /* Assigns one value, through all stages where they are needed. */
 pd_status pd__assign_value(pd__operation *operation, pd_flag *node, const char *text,
                            pd_value value, const pd_origin *origin, pd_error *err);
 
 /* Pops an override, as pd_override_pop, without releasing the lock (batch.c). */
-pd_status pd__override_end(pd__operation *operation, pd_override number, pd_error *err);
+pd_status pd__override_pop_in_operation(pd__operation *operation, pd_override number,
+                                        pd_error *err);
 
 /* ---- Parse and check (prepare.c) ---- */
 
@@ -120,8 +122,8 @@ pd_status pd__override_end(pd__operation *operation, pd_override number, pd_erro
 pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_error *err);
 
 /* Checks the value that the converter has made of `text`. */
-pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, const char *text,
-                                pd_error *err);
+pd_status pd__prepare_check_converted(pd__change *change, const pd__changes *changes,
+                                      const char *text, pd_error *err);
 
 /* Decides what a reset does: drop the values, or assign the default if the flag has an override or
  * gets one. Live values are below overrides, and so is their reset. */
@@ -142,8 +144,8 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
 
 /* Returns PD_OK if the flag of a handle accepts `text` or, if that is NULL, a value of the type. If
  * its name has become an alias of another flag, the handle counts as undefined. */
-pd_status pd__flag_check_accepts(pd__operation *operation, pd_flag *flag, const char *text,
-                                 pd_type type, pd_error *err);
+pd_status pd__flag_check_text_or_type(pd__operation *operation, pd_flag *flag, const char *text,
+                                      pd_type type, pd_error *err);
 
 /* Returns what a use of a flag that counts adds to: the value of the use before it in the same
  * place, or the default. */
@@ -151,8 +153,9 @@ pd_value pd__changes_find_count_start(const pd__changes *changes, const pd_flag 
                                       const pd_origin *origin);
 
 /* Fails because the flag doesn't accept a value; `name` is the name used by the caller. */
-pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
-                        const pd_origin *origin, const char *why, pd_error *err);
+pd_status pd__fail_value_with_reason(pd_status status, const pd_flag *flag, const char *name,
+                                     const char *text, const pd_origin *origin, const char *why,
+                                     pd_error *err);
 
 /* Likewise, and finds out why. */
 pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name, const char *text,
@@ -160,7 +163,7 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
 
 /* Returns the source that the value will have: that of its origin, except that a run-time
  * assignment to a flag with an override changes the override. */
-pd_source pd__change_source(const pd__change *change);
+pd_source pd__change_get_effective_source(const pd__change *change);
 
 /* Returns the sources whose values the change drops, a PD__SOURCE_BIT each. */
 static inline uint32_t pd__change_drops(const pd__change *change) {
@@ -181,14 +184,14 @@ void pd__validate_changes(pd__changes *changes);
 /* Commits all changes, or none if memory runs out. */
 pd_status pd__commit_changes(pd__changes *changes, pd_error *err);
 
-/* Before the commit: pd__notices_begin returns the end of the list of notices, and pd__notices_add
- * adds the watchers of a flag, which may fail. After it: pd__notices_drop_unchanged removes the
- * notices after `from` whose flags haven't changed, and leaves the others to the end of the
- * operation. pd__notices_discard removes all of them. */
-pd__notice **pd__notices_begin(pd__operation *operation);
+/* Before the commit: pd__notices_get_end returns the end of the list of notices, and
+ * pd__notices_add adds the watchers of a flag, which may fail. After it: pd__notices_drop_unchanged
+ * removes the notices after `from` whose flags haven't changed, and leaves the others to the end of
+ * the operation. pd__notices_discard_from removes all of them. */
+pd__notice **pd__notices_get_end(pd__operation *operation);
 pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err);
 void pd__notices_drop_unchanged(pd__operation *operation, pd__notice **from);
-void pd__notices_discard(pd__operation *operation, pd__notice **from);
+void pd__notices_discard_from(pd__operation *operation, pd__notice **from);
 
 /* Leaves a deferred watcher to the end of the operation, when it is notified unless it has been
  * removed. Returns false if memory runs out. */
@@ -196,7 +199,7 @@ bool pd__notices_add_deferred(pd__operation *operation, pd_flag *flag, pd_hook w
 
 /* For an operation that ends before it has notified all watchers: leaves the others to the next
  * operation of any thread. */
-void pd__notices_abandon(pd__operation *operation);
+void pd__notices_hand_over(pd__operation *operation);
 
 /* Notifies the watchers. The caller must not hold the lock. */
 void pd__notices_deliver(pd__operation *operation);

@@ -17,7 +17,7 @@ typedef struct pd__secret {
 
 static const char *store_secret(pd_flag *flag, const char *text) {
   size_t size = strlen(text) + 1;
-  pd__extra *extra = pd__flag_make_extra(flag);
+  pd__extra *extra = pd__flag_ensure_extra(flag);
   pd__secret *made = extra ? extra->secrets : NULL;
   while (made && strcmp(made->text, text) != 0) made = made->next;
   if (made) return made->text;
@@ -46,7 +46,7 @@ static bool store_text(pd__change *change) {
 
 /* Interns the place. Consecutive changes often share one: *given and *kept are the last place and
  * its interned copy. */
-static bool store_location(pd__change *change, const char **given, const char **kept) {
+static bool intern_change_location(pd__change *change, const char **given, const char **kept) {
   const char **place = &change->origin.place;
   if (*place != *given) {
     *given = *place;
@@ -65,7 +65,7 @@ typedef enum visit { ONE_CHANGE, SEVERAL_CHANGES, IS_OPEN, VISITS } visit;
 static uint32_t mark_repeated_flags(const pd__changes *changes) {
   if (changes->count < 2 || changes->pushes) return 0;
   bool any = false;
-  uint32_t first = pd__next_visit_marks(VISITS);
+  uint32_t first = pd__names_reserve_visit_marks(VISITS);
   for (size_t i = 0; i < changes->count; i++) {
     pd_flag *flag = changes->items[i].flag;
     bool repeated = flag->visit_mark >= first && !pd__flag_override(flag);
@@ -81,7 +81,7 @@ static bool is_history_entry_needed(const pd__changes *changes, const pd__change
 }
 
 /* Each change may need an entry; an open flag has one more, for what was its current value. */
-static bool prepare_commit(pd__changes *changes, uint32_t marks) {
+static bool reserve_commit_memory(pd__changes *changes, uint32_t marks) {
   const char *given = NULL, *kept = NULL;
   size_t entries = 0;
   for (size_t i = 0; i < changes->count; i++) {
@@ -90,8 +90,8 @@ static bool prepare_commit(pd__changes *changes, uint32_t marks) {
     entries += repeated;
     if (change->action != PD__ASSIGN) continue;
     entries += repeated || (!changes->scopes && is_history_entry_needed(changes, change));
-    if (!store_text(change) || !store_location(change, &given, &kept)) return false;
-    if (changes->pushes && !pd__flag_make_extra(change->flag)) return false;
+    if (!store_text(change) || !intern_change_location(change, &given, &kept)) return false;
+    if (changes->pushes && !pd__flag_ensure_extra(change->flag)) return false;
   }
   if (entries > 0 && !pd__history_reserve(entries)) return false;
   if (!changes->pushes || changes->scopes) return true;
@@ -109,7 +109,7 @@ static void warn_of_temporary_override(pd_flag *flag, const pd_origin *origin) {
   top->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,
            "%s: takes effect when the temporary change by a client ends",
-           pd__origin_write_subject(flag->name, origin, source));
+           pd__origin_write_message_subject(flag->name, origin, source));
 }
 
 static void assign_change(const pd__changes *changes, const pd__change *change) {
@@ -122,7 +122,8 @@ static void assign_change(const pd__changes *changes, const pd__change *change) 
     return;
   }
   pd_override number = changes->pushes ? changes->override : own->number;
-  bool shows = pd__override_assign(flag, number, change->value, &change->origin, change->resets);
+  bool shows =
+      pd__flag_assign_in_override(flag, number, change->value, &change->origin, change->resets);
   if (shows) pd__flag_store(flag, change->value);
 }
 
@@ -151,7 +152,7 @@ static void commit_change(const pd__changes *changes, const pd__change *change) 
   }
   if (change->action == PD__POP && is_override_entry_present(change))
     pd__override_entry_drop(change->override_entry);
-  if (dropped) pd__history_drop(flag, dropped);
+  if (dropped) pd__history_drop_sources(flag, dropped);
   reset_sensitive_if_empty(change);
   if (flag->defined) pd__flag_publish(flag);
 }
@@ -202,15 +203,15 @@ static pd_status collect_watchers(pd__changes *changes, pd_error *err) {
 pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
   pd__operation *operation = changes->operation;
   bool notifies = changes->hooked && !changes->scopes;
-  pd__notice **from = notifies ? pd__notices_begin(operation) : NULL;
+  pd__notice **from = notifies ? pd__notices_get_end(operation) : NULL;
   pd_status status = from ? collect_watchers(changes, err) : PD_OK;
   uint32_t marks = mark_repeated_flags(changes);
-  if (status == PD_OK && !prepare_commit(changes, marks)) status = pd__fail_memory(err);
+  if (status == PD_OK && !reserve_commit_memory(changes, marks)) status = pd__fail_memory(err);
   if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
   }
   if (status != PD_OK) {
-    if (from) pd__notices_discard(operation, from);
+    if (from) pd__notices_discard_from(operation, from);
     return status;
   }
   commit_all_changes(changes, marks);

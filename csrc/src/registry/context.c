@@ -102,33 +102,35 @@ static bool is_value_before(const pd__scoped *value, const pd_scope_context *nod
   return value->order < node->order;
 }
 
-static pd_scope_context *insert_into_tree(const pd_scope_context *in, pd__scoped *value) {
+static pd_scope_context *copy_tree_with_value(const pd_scope_context *in, pd__scoped *value) {
   if (!in) return make_node(NULL, value, NULL);
   if (is_value_before(value, in)) {
-    return make_balanced(insert_into_tree(in->left, value), in->value,
+    return make_balanced(copy_tree_with_value(in->left, value), in->value,
                          pd__context_retain(in->right));
   }
-  return make_balanced(pd__context_retain(in->left), in->value, insert_into_tree(in->right, value));
+  return make_balanced(pd__context_retain(in->left), in->value,
+                       copy_tree_with_value(in->right, value));
 }
 
-static pd_scope_context *remove_from_tree(const pd_scope_context *in, pd__scoped *value);
+static pd_scope_context *copy_tree_without_value(const pd_scope_context *in, pd__scoped *value);
 
-static pd_scope_context *join_around_removed(pd_scope_context *left, pd_scope_context *right) {
+static pd_scope_context *join_child_trees(pd_scope_context *left, pd_scope_context *right) {
   const pd_scope_context *least = right;
   if (!left || !right) return pd__context_retain(left ? left : right);
   while (least->left) least = least->left;
   return make_balanced(pd__context_retain(left), least->value,
-                       remove_from_tree(right, least->value));
+                       copy_tree_without_value(right, least->value));
 }
 
-static pd_scope_context *remove_from_tree(const pd_scope_context *in, pd__scoped *value) {
+static pd_scope_context *copy_tree_without_value(const pd_scope_context *in, pd__scoped *value) {
   if (!in) return NULL; /* it isn't there */
-  if (in->value == value) return join_around_removed(in->left, in->right);
+  if (in->value == value) return join_child_trees(in->left, in->right);
   if (is_value_before(value, in)) {
-    return make_balanced(remove_from_tree(in->left, value), in->value,
+    return make_balanced(copy_tree_without_value(in->left, value), in->value,
                          pd__context_retain(in->right));
   }
-  return make_balanced(pd__context_retain(in->left), in->value, remove_from_tree(in->right, value));
+  return make_balanced(pd__context_retain(in->left), in->value,
+                       copy_tree_without_value(in->right, value));
 }
 
 /* ---- Scopes ---- */
@@ -149,12 +151,14 @@ static bool apply_to_scope_values(pd_scope_context *context, pd__scope *scope,
   return !failed;
 }
 
-bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
-  bool added = apply_to_scope_values(context, scope, insert_into_tree, out);
+bool pd__context_copy_with_scope(pd_scope_context *context, pd__scope *scope,
+                                 pd_scope_context **out) {
+  bool added = apply_to_scope_values(context, scope, copy_tree_with_value, out);
   release_scope(scope);
   return added;
 }
 
-bool pd__context_remove_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out) {
-  return apply_to_scope_values(context, scope, remove_from_tree, out);
+bool pd__context_copy_without_scope(pd_scope_context *context, pd__scope *scope,
+                                    pd_scope_context **out) {
+  return apply_to_scope_values(context, scope, copy_tree_without_value, out);
 }

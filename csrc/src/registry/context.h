@@ -58,8 +58,10 @@ void pd__context_release(pd_scope_context *context);
 
 /* Copy a context and add the scope, whose reference is taken over, or remove a scope that it has.
  * The caller owns *out. They return false if memory runs out. */
-bool pd__context_add_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out);
-bool pd__context_remove_scope(pd_scope_context *context, pd__scope *scope, pd_scope_context **out);
+bool pd__context_copy_with_scope(pd_scope_context *context, pd__scope *scope,
+                                 pd_scope_context **out);
+bool pd__context_copy_without_scope(pd_scope_context *context, pd__scope *scope,
+                                    pd_scope_context **out);
 
 /* Return the latest value of the flag, or the latest whose order is below `before`; NULL if there
  * is none. They need no lock. */

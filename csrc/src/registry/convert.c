@@ -33,7 +33,7 @@ bool pd__conversions_pin(pd__operation *operation, pd__conversion *list) {
   return pinned;
 }
 
-static void append_result(const char *text, size_t length, void *context) {
+static void append_converted_text(const char *text, size_t length, void *context) {
   pd__conversion *one = context;
   if (one->length + length >= one->room) {
     size_t room = 2 * (one->length + length) + 16;
@@ -53,8 +53,8 @@ void pd__conversions_run(pd__operation *operation, pd__conversion *list) {
   for (; list; list = list->next) {
     if (list->answered) continue;
     PD__IN_HOOK(operation);
-    list->accepted = list->call && list->call(list->text, list->context, append_result, list,
-                                              list->why, sizeof list->why);
+    list->accepted = list->call && list->call(list->text, list->context, append_converted_text,
+                                              list, list->why, sizeof list->why);
     list->why[sizeof list->why - 1] = '\0';
     list->answered = true;
   }
@@ -65,8 +65,9 @@ static pd_status fail_conversion(const pd__conversion *one, const pd__change *ch
                                  pd_error *err) {
   bool sensitive = change->flag->sensitive;
   bool silent = !*one->why || (sensitive && *one->text && strstr(one->why, one->text));
-  return pd__fail_text(PD_ERR_VALUE, change->flag, change->node->name, one->text, &change->origin,
-                       silent ? "is not a value of the flag" : one->why, err);
+  return pd__fail_value_with_reason(PD_ERR_VALUE, change->flag, change->node->name, one->text,
+                                    &change->origin,
+                                    silent ? "is not a value of the flag" : one->why, err);
 }
 
 pd_status pd__conversion_apply(pd__conversion *conversion, pd__change *change,
@@ -74,7 +75,7 @@ pd_status pd__conversion_apply(pd__conversion *conversion, pd__change *change,
   change->converted = change->generation;
   if (!conversion->accepted) return fail_conversion(conversion, change, err);
   if (conversion->result) change->value.str = conversion->result;
-  return pd__prepare_converted(change, changes, conversion->text, err);
+  return pd__prepare_check_converted(change, changes, conversion->text, err);
 }
 
 /* ---- The conversions of a list of changes ---- */

@@ -12,7 +12,7 @@ static pd__deferred *first, **end = &first;
 bool pd__deferred_add(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
   pd__deferred *made = malloc(sizeof *made);
   if (!made) return false;
-  *made = (pd__deferred){flag, watcher, pd__loader_defers_to(), NULL};
+  *made = (pd__deferred){flag, watcher, pd__loader_get_deferred_owner(), NULL};
   *end = made;
   end = &made->next;
   if (!made->owner) operation->deferred = true;
@@ -43,7 +43,7 @@ void pd__deferred_clear_owners_in_child(void) {
   for (pd__deferred *each = first; each; each = each->next) each->owner = NULL;
 }
 
-bool pd__flag_has_deferred_validator(const pd_flag *flag) {
+bool pd__flag_is_validation_deferred(const pd_flag *flag) {
   if (!pd__loader_is_entered()) return false;
   if (flag->defined && pd__flag_def(flag)->convert) return true;
   const pd__target *at = pd__hooks_first(flag);
@@ -53,7 +53,7 @@ bool pd__flag_has_deferred_validator(const pd_flag *flag) {
 
 void pd__deferred_notify_handler(pd__operation *operation) {
   pd__operation_lock(operation);
-  pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
+  pd__handler to = pd__handler_pin_module(operation, &pd__handlers[PD__HANDLE_DEFERRED]);
   pd__operation_unlock(operation);
   if (to.function) ((pd_deferred_handler)to.function)(to.context);
 }

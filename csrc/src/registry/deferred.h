@@ -29,7 +29,7 @@ void pd__deferred_hand_over(pd__operation *operation, const void *owner, const v
 void pd__deferred_clear_owners_in_child(void);
 
 /* Returns whether the flag has a validator that can't be called now. */
-bool pd__flag_has_deferred_validator(const pd_flag *flag);
+bool pd__flag_is_validation_deferred(const pd_flag *flag);
 
 /* Calls the handler that announces work for pd_deferred_run. The caller must not hold the lock. */
 void pd__deferred_notify_handler(pd__operation *operation);

@@ -42,7 +42,7 @@ typedef struct pd__reservation {
 
 /* Ties a cell to the node of its name. Returns whether the name is reserved for it, which that of
  * an import never is. */
-bool pd__cell_reserve_name(pd__reservation *by, pd__cell *cell, pd_flag *node);
+bool pd__cell_link_and_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node);
 
 /* Allocates what a node needs to become an alias. Returns false if memory runs out. */
 bool pd__name_prepare_alias(pd_flag *node);
@@ -58,14 +58,14 @@ bool pd__name_is_reserved(const pd__reservation *by, const pd_flag *node);
 
 /* Publishes a definition whose name is reserved, which can't fail: the registry uses the cell until
  * pd__undefine_cells. Reports values of a former definition that don't suit it. */
-void pd__cell_define(pd__cell *cell, pd__report *waiting);
+void pd__cell_attach_to_flag(pd__cell *cell, pd__report *waiting);
 
 /* Sets the fields of a flag that follow from the definition in its first cell. */
 void pd__flag_cache_definition(pd_flag *flag);
 
 /* Records that a host withdraws the definition, for which pd__undefine_cells is called next, and
  * removes the hooks of the flag. */
-void pd__flag_mark_withdrawn(pd_flag *flag);
+void pd__flag_withdraw_and_unhook(pd_flag *flag);
 
 /* Copies the value that the flag has kept since its definition was withdrawn. Returns false if
  * there is none, or if the name is defined again. */
@@ -74,7 +74,7 @@ bool pd__flag_get_retained_value(pd_flag *flag, pd_flag_entry *out);
 /* Removes the definitions of a flag for one that has been checked and is published next: nothing of
  * the flag changes that the new definition doesn't change, except that its default value is gone.
  * Returns their cells, a list. */
-pd__cell *pd__flag_remove_definition(pd_flag *flag, const pd_flag_def *fresh);
+pd__cell *pd__flag_detach_replaced_definition(pd_flag *flag, const pd_flag_def *fresh);
 
 /* Returns the flag of a cell; NULL if it has none. */
 pd_flag *pd__cell_flag(const pd__cell *cell);
@@ -99,7 +99,7 @@ void pd__flag_drop_top_values(pd_flag *flag, size_t count);
 pd_flag *pd__draft_new(pd__arena *arena, const pd_flag *node, pd__cell *cell);
 
 /* Returns the node that becomes the flag. */
-pd_flag *pd__draft_node(const pd_flag *draft);
+pd_flag *pd__draft_get_published_node(const pd_flag *draft);
 
 /* Describes the default as the value in effect. */
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out);

@@ -17,11 +17,13 @@ pd_flag *pd__draft_new(pd__arena *arena, const pd_flag *node, pd__cell *cell) {
   return draft;
 }
 
-pd_flag *pd__draft_node(const pd_flag *draft) { return pd__names_at(draft->index); }
+pd_flag *pd__draft_get_published_node(const pd_flag *draft) {
+  return pd__names_get_node(draft->index);
+}
 
 void pd__draft_describe_default(const pd_flag *draft, pd_flag_entry *out) {
   const pd_flag_def *def = pd__flag_def(draft);
   pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
-  pd__entry_describe(draft, pd__def_default(def), &origin, out);
+  pd__entry_describe(draft, pd__def_intern_default(def), &origin, out);
   out->unset = draft->optional;
 }

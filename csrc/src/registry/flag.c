@@ -4,7 +4,7 @@
 #include "change.h"
 #include "journal.h"
 
-pd_value pd__def_default(const pd_flag_def *def) {
+pd_value pd__def_intern_default(const pd_flag_def *def) {
   pd_value value = def->default_value;
   if (def->type == PD_TYPE_string) value.str = pd__intern_text(value.str);
   return value;
@@ -31,7 +31,7 @@ static void store_in_all_cells(pd_flag *flag, pd_value value) {
   }
 }
 
-static bool has_no_value(const pd_flag *flag) {
+static bool has_only_default(const pd_flag *flag) {
   const pd__override_entry *top = pd__flag_override(flag);
   return !(top ? top->values->origin.source != PD_SOURCE_DEFAULT : flag->assigned);
 }
@@ -40,7 +40,7 @@ void pd__flag_publish_state(pd_flag *flag) {
   uint8_t state = (uint8_t)(flag->type | pd__flag_def(flag)->list << 4);
   bool scoped = flag->extended && flag->extra->scopes > 0;
   if (flag->assignable || scoped) state |= PD__STATE_ASK;
-  if (flag->optional && has_no_value(flag)) state |= PD_STATE_UNSET;
+  if (flag->optional && has_only_default(flag)) state |= PD_STATE_UNSET;
   __atomic_store_n(&flag->state, state, __ATOMIC_RELEASE);
 }
 
@@ -49,7 +49,7 @@ void pd__flag_publish_state(pd_flag *flag) {
  * it comes. */
 static void store_optional_value(pd_flag *flag, pd_value value) {
   bool published = flag->defined && flag->state;
-  bool unset = published && has_no_value(flag);
+  bool unset = published && has_only_default(flag);
   if (unset) pd__flag_publish_state(flag);
   store_in_all_cells(flag, value);
   if (published && !unset) pd__flag_publish_state(flag);
@@ -67,7 +67,7 @@ void pd__flag_store(pd_flag *flag, pd_value value) {
 void pd__flag_publish(pd_flag *flag) {
   const pd__override_entry *top = pd__flag_override(flag);
   const pd_flag_def *def = pd__flag_def(flag);
-  pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_default(def);
+  pd_value value = flag->assigned ? pd__flag_value(flag) : pd__def_intern_default(def);
   if (top) value = top->values->value;
   pd__flag_store(flag, value);
   pd__flag_publish_state(flag);

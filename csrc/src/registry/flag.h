@@ -111,14 +111,14 @@ struct pd_flag {
   uint32_t visit_mark;  /* marks the last operation that visited the node: pd__next_visit_mark */
   const char *place;    /* of the origin */
   const char *text;     /* the value of a string */
-  uint32_t index;       /* of the node: pd__names_at */
+  uint32_t index;       /* of the node: pd__names_get_node */
   uint32_t next_listed; /* in the order of pd_flag_next: index + 1; 0: none */
   pd__cell *cells;      /* the cell of the definition, if any, comes first */
   pd__entry *history;   /* hidden and replaced values: by rank, the latest of a rank first */
 };
 
 /* Returns the rarely needed fields; NULL if memory runs out. */
-pd__extra *pd__flag_make_extra(pd_flag *node);
+pd__extra *pd__flag_ensure_extra(pd_flag *node);
 
 /* Gives up a node whose name can't be stored because memory runs out: lookups no longer find it. */
 void pd__names_clear_name(pd_flag *node);
@@ -130,8 +130,8 @@ pd_override pd__override_new(size_t count, bool temporary);
 
 /* Gives a flag a value of the override being made, or of one that it has. Returns whether that is
  * the topmost one. */
-bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
-                         bool resets);
+bool pd__flag_assign_in_override(pd_flag *flag, pd_override number, pd_value value,
+                                 const pd_origin *origin, bool resets);
 
 /* Returns what the override does to each of its *count flags; `flag` is NULL where it no longer
  * does anything. Valid until pd__override_free_record. Returns NULL if there is no such override.

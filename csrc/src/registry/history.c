@@ -14,12 +14,12 @@ bool pd__history_reserve(size_t count) {
   while (unused_count < count) {
     pd__entry *made = pd__alloc_forever(sizeof *made);
     if (!made) return false;
-    pd__entry_free(made);
+    pd__entry_return_to_pool(made);
   }
   return true;
 }
 
-pd__entry *pd__entry_new(pd_value value, const pd_origin *origin) {
+pd__entry *pd__entry_take_from_pool(pd_value value, const pd_origin *origin) {
   pd__entry *made = unused;
   unused = made->next;
   unused_count--;
@@ -27,7 +27,7 @@ pd__entry *pd__entry_new(pd_value value, const pd_origin *origin) {
   return made;
 }
 
-void pd__entry_free(pd__entry *entry) {
+void pd__entry_return_to_pool(pd__entry *entry) {
   entry->next = unused;
   unused = entry;
   unused_count++;
@@ -36,7 +36,7 @@ void pd__entry_free(pd__entry *entry) {
 static void remove_entry(pd__entry **at) {
   pd__entry *entry = *at;
   *at = entry->next;
-  pd__entry_free(entry);
+  pd__entry_return_to_pool(entry);
 }
 
 /* ---- Assigning ---- */
@@ -59,10 +59,10 @@ static void mark_replaced_entries(pd__entry **at, pd_source source) {
 }
 
 /* Code that sets a flag in a loop has one entry, with the latest value. */
-void pd__entries_record(pd__entry **list, pd__entry *fresh) {
+void pd__entries_prepend_or_update(pd__entry **list, pd__entry *fresh) {
   if (*list && pd__origin_is_same(&fresh->origin, &(*list)->origin)) {
     (*list)->value = fresh->value;
-    pd__entry_free(fresh);
+    pd__entry_return_to_pool(fresh);
     return;
   }
   fresh->next = *list;
@@ -86,7 +86,7 @@ static bool has_location(const pd_origin *origin) {
   return origin->place || origin->line || origin->column;
 }
 
-static bool has_origin(const pd_flag *flag, const pd_origin *origin) {
+static bool is_current_origin(const pd_flag *flag, const pd_origin *origin) {
   bool placed = has_location(origin);
   if (flag->source != origin->source || flag->placed != placed) return false;
   return !placed || (flag->line == origin->line && flag->place == origin->place &&
@@ -102,11 +102,11 @@ static void set_origin(pd_flag *flag, const pd_origin *origin) {
   flag->place = origin->place;
 }
 
-bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *origin) {
+bool pd__history_update_if_same_origin(pd_flag *flag, pd_value value, const pd_origin *origin) {
   if (!flag->assigned) {
     flag->assigned = true;
     set_origin(flag, origin);
-  } else if (!has_origin(flag, origin)) {
+  } else if (!is_current_origin(flag, origin)) {
     return false;
   }
   set_value_below_overrides(flag, value, true);
@@ -118,18 +118,18 @@ static void insert_by_rank(pd_flag *flag, pd_value value, const pd_origin *origi
   uint32_t rank = pd_source_rank(origin->source);
   pd__entry **at = &flag->history;
   while (*at && pd_source_rank((*at)->origin.source) > rank) at = &(*at)->next;
-  pd__entries_record(at, pd__entry_new(value, origin));
+  pd__entries_prepend_or_update(at, pd__entry_take_from_pool(value, origin));
 }
 
 static void push_current_entry(pd_flag *flag) {
   pd_origin origin = pd__flag_origin(flag);
-  pd__entry *old = pd__entry_new(pd__flag_value_without_overrides(flag), &origin);
+  pd__entry *old = pd__entry_take_from_pool(pd__flag_value_without_overrides(flag), &origin);
   old->next = flag->history;
   flag->history = old;
 }
 
 void pd__history_assign_by_rank(pd_flag *flag, pd_value value, const pd_origin *origin) {
-  if (pd__history_update_current(flag, value, origin)) return;
+  if (pd__history_update_if_same_origin(flag, value, origin)) return;
   if (pd_source_rank((pd_source)flag->source) > pd_source_rank(origin->source)) {
     insert_by_rank(flag, value, origin);
     return;
@@ -162,8 +162,9 @@ static bool has_other_source(pd_flag *flag, pd__entry *entry, bool current, void
   return !(*dropped & PD__SOURCE_BIT(entry->origin.source));
 }
 
-void pd__history_drop(pd_flag *flag, uint32_t sources) {
-  pd__history_revise(flag, pd__flag_value_without_overrides(flag), has_other_source, &sources);
+void pd__history_drop_sources(pd_flag *flag, uint32_t sources) {
+  pd__history_filter_with_current(flag, pd__flag_value_without_overrides(flag), has_other_source,
+                                  &sources);
 }
 
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context) {
@@ -176,7 +177,8 @@ void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, 
   }
 }
 
-void pd__history_revise(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context) {
+void pd__history_filter_with_current(pd_flag *flag, pd_value base, pd__entry_test *keeps,
+                                     void *context) {
   pd__entry now = {.value = base, .origin = pd__flag_origin(flag)};
   if (!flag->assigned) return;
   pd__values_revision++;
@@ -212,7 +214,7 @@ void pd__history_pop_current(pd_flag *flag) {
 void pd__entries_restore(pd__entry **list, const pd__entry *values) {
   while (*list) remove_entry(list);
   for (; values; values = values->next) {
-    pd__entry *made = pd__entry_new(values->value, &values->origin);
+    pd__entry *made = pd__entry_take_from_pool(values->value, &values->origin);
     made->replaced = values->replaced;
     *list = made;
     list = &made->next;
@@ -238,7 +240,7 @@ static pd__entry make_current_entry(const pd_flag *flag) {
                      flag->history};
 }
 
-bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
+bool pd__history_find_source_entry(const pd_flag *flag, pd_source source, pd__entry *out) {
   pd__entry own = make_current_entry(flag);
   const pd__entry *entry = flag->assigned ? &own : NULL;
   while (entry && entry->origin.source != source) entry = entry->next;
@@ -248,7 +250,7 @@ bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out) {
 
 static pd__entry make_default_entry(const pd_flag_def *def) {
   pd_origin origin = {PD_SOURCE_DEFAULT, def->line, pd__intern_text(def->file), 0};
-  return (pd__entry){.value = pd__def_default(def), .origin = origin};
+  return (pd__entry){.value = pd__def_intern_default(def), .origin = origin};
 }
 
 /* Returns the entry *left steps further, or NULL if the list is too short; decreases *left by the
@@ -296,8 +298,8 @@ bool pd__history_describe_entry(const pd_flag *flag, size_t index, pd_flag_entry
   return true;
 }
 
-pd_value pd__flag_default(const pd_flag *flag) {
+pd_value pd__flag_get_current_default(const pd_flag *flag) {
   pd__entry given;
-  bool found = pd__history_find(flag, PD_SOURCE_DEFAULT, &given);
-  return found ? given.value : pd__def_default(pd__flag_def(flag));
+  bool found = pd__history_find_source_entry(flag, PD_SOURCE_DEFAULT, &given);
+  return found ? given.value : pd__def_intern_default(pd__flag_def(flag));
 }

@@ -26,17 +26,17 @@ pd__hook *pd__hooks_next(const pd__hook *previous) {
 
 bool pd__hooks_can_have_validators(void) { return asking > 0 || hooks.count > hooks.removed; }
 
-void pd__hooks_count_definition(const pd_flag_def *def, int change) {
+void pd__hooks_adjust_definition_count(const pd_flag_def *def, int change) {
   if (def->validate || def->required || def->assignable) asking += (size_t)change;
 }
 
 /* ---- Adding ---- */
 
-static pd_status prepare_hook_flags(pd_flag *const *flags, size_t count, pd_error *err) {
+static pd_status check_and_extend_flags(pd_flag *const *flags, size_t count, pd_error *err) {
   for (size_t i = 0; i < count; i++) {
     if (!flags[i]) return pd__fail(err, PD_ERR_ARGUMENT, "flags[%zu] is NULL", i);
     if (!flags[i]->defined) return pd__fail_flag_gone(flags[i], err);
-    if (!pd__flag_make_extra(flags[i])) return pd__fail_memory(err);
+    if (!pd__flag_ensure_extra(flags[i])) return pd__fail_memory(err);
   }
   return PD_OK;
 }
@@ -60,7 +60,7 @@ static void unlink_target(pd__target *target) {
 
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,
                        pd_error *err) {
-  pd_status status = prepare_hook_flags(flags, count, err);
+  pd_status status = check_and_extend_flags(flags, count, err);
   if (status != PD_OK) return status;
   size_t targets = count > 0 ? count : 1;
   pd__hook *made = calloc(1, sizeof *made + targets * sizeof *made->targets);
@@ -91,7 +91,7 @@ bool pd__validators_next(pd__validator_walk *walk, const pd_flag *flag) {
   return walk->at != NULL;
 }
 
-pd_flag *pd__hook_flag_at(const pd__hook *hook, size_t index, pd_type *type) {
+pd_flag *pd__hook_get_flag(const pd__hook *hook, size_t index, pd_type *type) {
   if (index >= hook->count) return NULL;
   *type = (pd_type)hook->targets[index].type;
   return hook->targets[index].flag;
@@ -108,7 +108,7 @@ void pd__hook_remove(pd__hook *hook) {
   if (hook->calls == 0) pd__set_pending_work(PD__WORK_RELEASES, true);
 }
 
-void pd__hooks_remove_of_flag(const pd_flag *flag) {
+void pd__hooks_remove_for_flag(const pd_flag *flag) {
   for (const pd__target *at; (at = pd__hooks_first(flag));) pd__hook_remove(at->hook);
 }
 
@@ -148,7 +148,7 @@ void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fr
   if (what == PD__HANDLE_WARNINGS) pd__set_pending_work(PD__WORK_WARNINGS, fresh.function != NULL);
 }
 
-pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from) {
+pd__handler pd__handler_pin_module(pd__operation *operation, const pd__handler *from) {
   while (from->function) {
     pd__pinning how = pd__pin_module(operation, from->module);
     if (how == PD__PINNED) return *from;
@@ -160,7 +160,7 @@ pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from) {
 
 /* ---- Modules that leave ---- */
 
-void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *module) {
+void pd__hooks_remove_for_module(pd__operation *operation, const pd_module *module) {
   for (pd__handling what = 0; what < PD__HANDLINGS; what++) {
     if (!pd__module_has_address(module, (uintptr_t)pd__handlers[what].function)) continue;
     pd__handler_set(operation, what, (pd__handler){.function = NULL});
@@ -177,7 +177,7 @@ void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *modul
 }
 
 /* Returns a hook that can be released now, claimed by this thread; NULL if there is none. */
-static pd__hook *acquire_removed_hook(void) {
+static pd__hook *claim_releasable_hook(void) {
   bool within = pd__loader_is_entered(); /* deferred hooks are released elsewhere */
   pd__hook *found = removed;
   while (found && (found->calls > 0 || (found->deferrable && within))) found = found->next_removed;
@@ -187,9 +187,9 @@ static pd__hook *acquire_removed_hook(void) {
 }
 
 /* The hook stays in the list until its module is pinned: if the module leaves meanwhile,
- * pd__hooks_remove_of_module must find it. */
+ * pd__hooks_remove_for_module must find it. */
 static pd__handler free_removed_hook(pd__operation *operation, pd__hook *hook) {
-  pd__handler release = pd__handler_pin(operation, &hook->release);
+  pd__handler release = pd__handler_pin_module(operation, &hook->release);
   pd__hook **at = &removed;
   while (*at != hook) at = &(*at)->next_removed;
   *at = hook->next_removed;
@@ -204,7 +204,7 @@ void pd__hooks_release_removed(pd__operation *operation) {
   do { /* calls from release functions nest here, up to the limit of depth */
     if (!pd__has_pending_work(PD__WORK_RELEASES)) return;
     pd__operation_lock(operation);
-    hook = pd__hooks_check_depth(NULL) == PD_OK ? acquire_removed_hook() : NULL;
+    hook = pd__hooks_check_depth(NULL) == PD_OK ? claim_releasable_hook() : NULL;
     pd__handler release = {.function = NULL};
     if (hook) release = free_removed_hook(operation, hook);
     if (hook) pd__hooks_prepare_call(operation);
@@ -216,7 +216,7 @@ void pd__hooks_release_removed(pd__operation *operation) {
 
 /* ---- Depth ---- */
 
-static bool is_own_call(const pd__active_operation *active) {
+static bool is_own_thread_calling(const pd__active_operation *active) {
   return __atomic_load_n(&active->calling, __ATOMIC_RELAXED) &&
          __atomic_load_n(&active->thread, __ATOMIC_RELAXED) == pd__platform_thread_id();
 }
@@ -226,7 +226,7 @@ static bool is_own_call(const pd__active_operation *active) {
 static unsigned prune_and_count_calls(uintptr_t frame) {
   unsigned count = 0;
   for (pd__active_operation *each = NULL; (each = pd__active_operation_next(each));) {
-    if (!is_own_call(each)) continue;
+    if (!is_own_thread_calling(each)) continue;
     bool above = each->frame > frame;
     if (!above) __atomic_store_n(&each->calling, false, __ATOMIC_RELAXED);
     count += above;
@@ -235,7 +235,7 @@ static unsigned prune_and_count_calls(uintptr_t frame) {
 }
 
 bool pd__hook_is_called_here(const pd__active_operation *active) {
-  return is_own_call(active) && active->frame > (uintptr_t)__builtin_frame_address(0);
+  return is_own_thread_calling(active) && active->frame > (uintptr_t)__builtin_frame_address(0);
 }
 
 void pd__hooks_prepare_call(pd__operation *operation) {

@@ -24,10 +24,10 @@ extern uint64_t pd__validators_added;
 bool pd__flag_has_hooks(const pd_flag *flag);
 
 /* Returns whether a whole command line must be validated: a definition is required, has a
- * validator or is assignable and may get one, or there is a hook. pd__hooks_count_definition adds
- * `change`, 1 or -1, to the number of such definitions. */
+ * validator or is assignable and may get one, or there is a hook. pd__hooks_adjust_definition_count
+ * adds `change`, 1 or -1, to the number of such definitions. */
 bool pd__hooks_can_have_validators(void);
-void pd__hooks_count_definition(const pd_flag_def *def, int change);
+void pd__hooks_adjust_definition_count(const pd_flag_def *def, int change);
 
 /* A reference that an operation has to a hook. */
 struct pd__hook_reference {
@@ -51,10 +51,10 @@ void pd__handler_set(pd__operation *operation, pd__handling what, pd__handler fr
 
 /* Returns a copy of `from` with its module pinned; its function is NULL if there is none to call.
  * May release the lock meanwhile. */
-pd__handler pd__handler_pin(pd__operation *operation, const pd__handler *from);
+pd__handler pd__handler_pin_module(pd__operation *operation, const pd__handler *from);
 
 /* Removes the hooks and handlers whose code is between the addresses of a module that leaves. */
-void pd__hooks_remove_of_module(pd__operation *operation, const pd_module *module);
+void pd__hooks_remove_for_module(pd__operation *operation, const pd_module *module);
 
 /* Releases the contexts of removed hooks that no call needs any more. The caller must not hold the
  * lock. */
@@ -100,12 +100,12 @@ bool pd__validators_next(pd__validator_walk *walk, const pd_flag *flag);
 
 /* Returns the flag at `index` of those that a validator is asked about, and the type that it had
  * when the validator was added; NULL after the last one. */
-pd_flag *pd__hook_flag_at(const pd__hook *hook, size_t index, pd_type *type);
+pd_flag *pd__hook_get_flag(const pd__hook *hook, size_t index, pd_type *type);
 
 /* Returns NULL if the hook has been removed. */
 pd__hook *pd__hook_find(pd_hook number);
 void pd__hook_remove(pd__hook *hook);
-void pd__hooks_remove_of_flag(const pd_flag *flag);
+void pd__hooks_remove_for_flag(const pd_flag *flag);
 
 /* Adds a copy of `like`, whose modules the caller has registered. */
 pd_status pd__hook_add(const pd__hook *like, pd_flag *const *flags, size_t count, pd_hook *out,

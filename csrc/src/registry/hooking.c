@@ -34,7 +34,7 @@ static void drop_rejected_fleet_values(pd__operation *operation, pd_hook added) 
 
 /* ---- Adding and removing ---- */
 
-static pd__handler register_handler(uintptr_t function, void *context) {
+static pd__handler make_registered_handler(uintptr_t function, void *context) {
   return (pd__handler){(pd__function *)function, context, pd__module_add_registration(function)};
 }
 
@@ -42,8 +42,8 @@ static pd_status add_validator_or_watcher(bool watches, uintptr_t function, void
                                           void (*release)(void *), pd_flag *const *flags,
                                           size_t count, pd_hook *out, pd_error *err) {
   pd__hook like = {.watches = watches,
-                   .call = register_handler(function, context),
-                   .release = register_handler((uintptr_t)release, context)};
+                   .call = make_registered_handler(function, context),
+                   .release = make_registered_handler((uintptr_t)release, context)};
   PD__LOCKED_OPERATION(operation);
   pd_hook added;
   pd_status status = pd__hook_add(&like, flags, count, &added, err);
@@ -93,8 +93,8 @@ pd_status pd_hook_defer(pd_hook number, pd_error *err) {
 
 /* ---- Handlers ---- */
 
-static pd_status set_handler(pd__handling what, uintptr_t function, void *context) {
-  pd__handler fresh = register_handler(function, context);
+static pd_status register_and_set_handler(pd__handling what, uintptr_t function, void *context) {
+  pd__handler fresh = make_registered_handler(function, context);
   PD__LOCKED_OPERATION(operation);
   pd__handler_set(&operation, what, fresh);
   return pd__operation_return(&operation, PD_OK);
@@ -102,12 +102,12 @@ static pd_status set_handler(pd__handling what, uintptr_t function, void *contex
 
 pd_status pd_warning_handle(pd_warning_handler wanted, void *context, pd_error *err) {
   (void)err;
-  return set_handler(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
+  return register_and_set_handler(PD__HANDLE_WARNINGS, (uintptr_t)wanted, context);
 }
 
 pd_status pd_deferred_handle(pd_deferred_handler wanted, void *context, pd_error *err) {
   (void)err;
-  return set_handler(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
+  return register_and_set_handler(PD__HANDLE_DEFERRED, (uintptr_t)wanted, context);
 }
 
 pd_status pd_warning_report(const char *message, pd_error *err) {

@@ -26,15 +26,15 @@ static struct {
 } placed;
 
 /* Modules are never removed, so row and number correspond. */
-static pd_module *module_of_number(uint32_t number) { return modules.rows[number - 1].item; }
+static pd_module *get_module_by_number(uint32_t number) { return modules.rows[number - 1].item; }
 
 pd_module *pd__module_next(const pd_module *previous) {
   uint32_t next = previous ? previous->number + 1 : 1;
-  return next <= modules.count ? module_of_number(next) : NULL;
+  return next <= modules.count ? get_module_by_number(next) : NULL;
 }
 
 pd_module *pd__cell_module(const pd__cell *cell) {
-  return cell->module ? module_of_number(cell->module) : NULL;
+  return cell->module ? get_module_by_number(cell->module) : NULL;
 }
 
 void pd__cell_set_module(pd__cell *cell, const pd_module *module) {
@@ -45,13 +45,13 @@ void pd__cell_set_module(pd__cell *cell, const pd_module *module) {
 
 const char *pd__module_path(const pd_module *module) { return module->path; }
 
-uintptr_t pd__module_end(const pd_module *module) { return module->high; }
+uintptr_t pd__module_get_end_address(const pd_module *module) { return module->high; }
 
 bool pd__module_has_address(const pd_module *module, uintptr_t address) {
   return address >= module->low && address < module->high;
 }
 
-bool pd__module_is_at(const pd_module *module, const pd__platform_image *image) {
+bool pd__module_has_same_range(const pd_module *module, const pd__platform_image *image) {
   return module->low == image->low && module->high == image->high;
 }
 
@@ -63,7 +63,7 @@ void pd__module_set_present(pd_module *module, bool present) { module->present =
 
 void pd__module_mark_has_record(pd_module *module) { module->has_record = true; }
 
-struct pd__membership *pd__module_membership(const pd_module *module) {
+struct pd__membership *pd__module_get_membership(const pd_module *module) {
   return module->membership;
 }
 
@@ -104,7 +104,7 @@ static void replace_placed_range(size_t at, size_t count, pd_module *fresh) {
 }
 
 /* An image that was at these addresses and has no record has left without notice. */
-static void insert_placed_module(pd_module *module, const pd__platform_image *image) {
+static void insert_module_by_address(pd_module *module, const pd__platform_image *image) {
   size_t at = find_first_ending_above(module->low), count = 0;
   if (at < placed.count && placed.items[at] == module) replace_placed_range(at, 1, NULL);
   module->low = image->low;
@@ -136,7 +136,7 @@ void pd__module_mark_gone(pd_module *module) {
 }
 
 static bool is_reusable_module(uint32_t number, const void *path) {
-  const pd_module *module = module_of_number(number);
+  const pd_module *module = get_module_by_number(number);
   return module->path == path && !module->present;
 }
 
@@ -154,11 +154,11 @@ pd_module *pd__module_add(const pd__platform_image *image) {
   if (!path || !reserve_placed_slot()) return NULL;
   uint32_t hash = pd__hash_text(path, strlen(path));
   uint32_t number = pd__table_find(&by_path, hash, is_reusable_module, path);
-  pd_module *module = number ? module_of_number(number) : add_module(path, hash);
+  pd_module *module = number ? get_module_by_number(number) : add_module(path, hash);
   if (!module) return NULL;
   pd__module_mark_gone(module);
   module->permanent &= module->low == image->low; /* it was withdrawn, and never left */
-  insert_placed_module(module, image);
+  insert_module_by_address(module, image);
   module->present = true;
   module->stays = image->stays;
   module->registrations = 0;

@@ -24,7 +24,7 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   pd__entry given;
   info->name = intern_for_result(def->name, &stored);
   info->type = def->type;
-  info->source = pd__flag_source(flag);
+  info->source = pd__flag_get_effective_source(flag);
   info->help = intern_for_result(def->help, &stored);
   info->file = intern_for_result(def->file, &stored);
   info->line = def->line;
@@ -33,10 +33,10 @@ bool pd__flag_fill_info(const pd_flag *flag, pd_flag_info *info) {
   PD_TEXT_MAP(COPY_TEXT)
   PD_MARK_MAP(COPY_MARK)
   info->sensitive = flag->sensitive;
-  info->optional = def->optional && !pd__history_find(flag, PD_SOURCE_DEFAULT, &given);
+  info->optional = def->optional && !pd__history_find_source_entry(flag, PD_SOURCE_DEFAULT, &given);
   info->frozen = flag->frozen || (def->startup_only && pd__startup_over);
   info->owner = flag->cells->registered ? NULL : module;
-  info->default_value = pd__flag_default(flag);
+  info->default_value = pd__flag_get_current_default(flag);
   info->min = def->min;
   info->max = def->max;
   info->cells = info->validators = 0;

@@ -18,21 +18,23 @@ static size_t seen_count;
 
 /* ---- Revisions ---- */
 
-uint64_t pd__journal_revision(void) { return __atomic_load_n(&revision, __ATOMIC_ACQUIRE); }
+uint64_t pd__journal_get_last_revision(void) {
+  return __atomic_load_n(&revision, __ATOMIC_ACQUIRE);
+}
 
-uint64_t pd__journal_oldest(void) {
+uint64_t pd__journal_get_oldest_revision(void) {
   return revision > PD_JOURNAL_KEPT && oldest < revision - PD_JOURNAL_KEPT
              ? revision - PD_JOURNAL_KEPT
              : oldest;
 }
 
-const pd__event *pd__journal_after(uint64_t since) {
+const pd__event *pd__journal_find_first_after(uint64_t since) {
   if (since >= revision) return NULL;
-  uint64_t first = pd__journal_oldest();
+  uint64_t first = pd__journal_get_oldest_revision();
   return &ring[((since < first ? first : since) + 1) % PD_JOURNAL_KEPT];
 }
 
-uint64_t pd__journal_revision_of(const pd_flag *flag) {
+uint64_t pd__journal_get_flag_revision(const pd_flag *flag) {
   return flag->index < seen_count ? seen[flag->index].revision : 0;
 }
 
@@ -47,9 +49,9 @@ static void make_epoch(void) {
   for (size_t i = 0; i < 16; i++) epoch[i] = digits[number >> (4 * i) & 0xf];
 }
 
-const char *pd__journal_epoch(void) { return epoch; }
+const char *pd__journal_get_epoch(void) { return epoch; }
 
-void pd__journal_reset_in_child(void) {
+void pd__journal_renew_epoch(void) {
   if (pd__journal_on) make_epoch();
 }
 
@@ -59,7 +61,7 @@ static bool is_frozen_now(const pd_flag *flag) {
   return flag->frozen || (pd__flag_def(flag)->startup_only && pd__startup_over);
 }
 
-static pd__journal_state read_state(const pd_flag *flag) {
+static pd__journal_state snapshot_flag_state(const pd_flag *flag) {
   pd__journal_state now = {.type = flag->type, .generation = flag->generation};
   if (!flag->defined) return now;
   const pd__override_entry *top = pd__flag_override(flag);
@@ -82,14 +84,14 @@ static bool has_same_value(const pd__journal_state *a, const pd__journal_state *
          pd__value_is_equal((pd_type)a->type, a->value, b->value);
 }
 
-static bool has_equal_origin(const pd__journal_state *a, const pd__journal_state *b) {
+static bool has_same_origin(const pd__journal_state *a, const pd__journal_state *b) {
   return a->source == b->source && a->place == b->place && a->line == b->line &&
          a->column == b->column;
 }
 
 /* Returns false if nothing has changed. */
-static bool classify_event(const pd__journal_state *before, const pd__journal_state *now,
-                           pd_event *kind) {
+static bool classify_state_change(const pd__journal_state *before, const pd__journal_state *now,
+                                  pd_event *kind) {
   if (before->defined != now->defined) {
     *kind = now->defined ? PD_EVENT_DEFINED : PD_EVENT_REMOVED;
     return true;
@@ -98,7 +100,7 @@ static bool classify_event(const pd__journal_state *before, const pd__journal_st
   *kind = before->generation != now->generation ? PD_EVENT_DEFINED
           : before->frozen != now->frozen       ? PD_EVENT_FROZEN
                                                 : PD_EVENT_VALUE;
-  return *kind != PD_EVENT_VALUE || !has_same_value(before, now) || !has_equal_origin(before, now);
+  return *kind != PD_EVENT_VALUE || !has_same_value(before, now) || !has_same_origin(before, now);
 }
 
 /* Returns what was seen of a flag; NULL if memory is out: then readers must read everything again.
@@ -121,8 +123,8 @@ static pd__journal_state *find_or_add_state(const pd_flag *flag) {
 
 void pd__journal_record_if_changed(pd_flag *flag) {
   pd_event kind;
-  pd__journal_state now = read_state(flag), *last = find_or_add_state(flag);
-  if (!last || !classify_event(last, &now, &kind)) return;
+  pd__journal_state now = snapshot_flag_state(flag), *last = find_or_add_state(flag);
+  if (!last || !classify_state_change(last, &now, &kind)) return;
   now.revision = revision + 1;
   ring[now.revision % PD_JOURNAL_KEPT] = (pd__event){.revision = now.revision,
                                                      .at = pd__platform_get_wall_ms(),
@@ -141,7 +143,7 @@ void pd__journal_mark_stale(void) { __atomic_store_n(&overlooked, true, __ATOMIC
 
 bool pd__journal_is_stale(void) { return __atomic_load_n(&overlooked, __ATOMIC_ACQUIRE); }
 
-void pd__journal_refresh(void) {
+void pd__journal_record_missed_changes(void) {
   if (!overlooked) return;
   __atomic_store_n(&overlooked, false, __ATOMIC_RELEASE);
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) pd__journal_record_if_changed(flag);
@@ -154,7 +156,7 @@ bool pd__journal_start(void) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     pd__journal_state *first = find_or_add_state(flag);
     if (!first) return false;
-    *first = read_state(flag);
+    *first = snapshot_flag_state(flag);
   }
   make_epoch();
   pd__journal_on = true;

@@ -50,26 +50,26 @@ static inline void pd__journal_record(pd_flag *flag) {
 void pd__journal_mark_stale(void);
 
 /* Scans all flags if a change may have been missed. */
-void pd__journal_refresh(void);
+void pd__journal_record_missed_changes(void);
 
 /* Returns whether there may be changes that aren't recorded yet. Needs no lock. */
 bool pd__journal_is_stale(void);
 
 /* The revision. Needs no lock. */
-uint64_t pd__journal_revision(void);
+uint64_t pd__journal_get_last_revision(void);
 
 /* All changes after this revision are kept. */
-uint64_t pd__journal_oldest(void);
+uint64_t pd__journal_get_oldest_revision(void);
 
 /* Returns the first event after the revision; NULL if there is none. */
-const pd__event *pd__journal_after(uint64_t revision);
+const pd__event *pd__journal_find_first_after(uint64_t revision);
 
 /* Returns the revision of the flag's last change. */
-uint64_t pd__journal_revision_of(const pd_flag *flag);
+uint64_t pd__journal_get_flag_revision(const pd_flag *flag);
 
 /* "6f1c2a9be04d7783": different in each process, and in forked children. Never freed, but changes
  * in a forked child. */
-const char *pd__journal_epoch(void);
-void pd__journal_reset_in_child(void);
+const char *pd__journal_get_epoch(void);
+void pd__journal_renew_epoch(void);
 
 #endif /* PD__JOURNAL_H */

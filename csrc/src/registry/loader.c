@@ -7,7 +7,9 @@ static _Thread_local pd__loader_state now;
 
 bool pd__loader_is_entered(void) { return pd__is_frame_above(now.frame); }
 
-const void *pd__loader_defers_to(void) { return pd__loader_is_entered() ? now.defer_to : NULL; }
+const void *pd__loader_get_deferred_owner(void) {
+  return pd__loader_is_entered() ? now.defer_to : NULL;
+}
 
 pd__loader_state pd__loader_enter(const void *defer_to) {
   pd__loader_state before = now;
@@ -18,6 +20,6 @@ pd__loader_state pd__loader_enter(const void *defer_to) {
 void pd__loader_exit(pd__loader_state *before) { now = *before; }
 
 void pd__loader_close_library(void *handle) {
-  PD__IN_LOADER(pd__loader_defers_to());
+  PD__IN_LOADER(pd__loader_get_deferred_owner());
   pd__platform_close_library(handle);
 }

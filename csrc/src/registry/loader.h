@@ -22,7 +22,7 @@ static inline bool pd__is_frame_above(uintptr_t frame) {
 bool pd__loader_is_entered(void);
 
 /* Returns who does what is deferred now. */
-const void *pd__loader_defers_to(void);
+const void *pd__loader_get_deferred_owner(void);
 
 /* Enter the loader, which leaves deferred work to `defer_to`; returns the previous state.
  * pd__loader_exit restores it. */

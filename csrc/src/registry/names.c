@@ -12,8 +12,8 @@ static pd__names names;
 const void *const pd__names_place = &names;
 
 /* Few names are spelled with a `-`: not inlined, so that the others don't need its registers. */
-static __attribute__((noinline)) bool is_same_normalized(const char *stored, const char *name,
-                                                         size_t length) {
+static __attribute__((noinline)) bool is_same_ignoring_dashes(const char *stored, const char *name,
+                                                              size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (pd__normalize_dash(stored[i]) != pd__normalize_dash(name[i])) return false;
   }
@@ -41,7 +41,7 @@ static pd_flag *get_node(uint32_t index) {
   return &names.chunks[index / PD__CHUNK].nodes[index % PD__CHUNK];
 }
 
-pd_flag *pd__names_at(uint32_t index) { return index < names.count ? get_node(index) : NULL; }
+pd_flag *pd__names_get_node(uint32_t index) { return index < names.count ? get_node(index) : NULL; }
 
 uint32_t pd__names_count(void) { return names.count; }
 
@@ -50,7 +50,7 @@ static inline bool is_same_name(uint32_t item, const void *key) {
   const pd_flag *node = get_node(item - 1);
   if (node->length != wanted->length) return false;
   return !memcmp(node->name, wanted->name, wanted->length) ||
-         is_same_normalized(node->name, wanted->name, wanted->length);
+         is_same_ignoring_dashes(node->name, wanted->name, wanted->length);
 }
 
 /* A `-` in a name counts as `_`. */
@@ -61,27 +61,28 @@ static uint32_t hash_name(const char *name, size_t length) {
   return pd__hash_text(folded, length);
 }
 
-static inline pd_flag *find_hashed(const char *name, size_t length, uint32_t hash) {
+static inline pd_flag *find_node_by_hash(const char *name, size_t length, uint32_t hash) {
   pd__hashed_key wanted = {name, (uint32_t)length, hash};
   uint32_t item = pd__table_find(&names.table, hash, is_same_name, &wanted);
   return item ? get_node(item - 1) : NULL;
 }
 
-pd__hashed_key pd__names_hash(const char *name, size_t length) {
+pd__hashed_key pd__names_make_hashed_key(const char *name, size_t length) {
   pd__hashed_key wanted = {name, (uint32_t)length, hash_name(name, length)};
   pd__table_prefetch(&names.table, wanted.hash);
   return wanted;
 }
 
-static __attribute__((noinline)) pd_flag *find_normalized(const char *name, size_t length) {
-  return memchr(name, '-', length) ? find_hashed(name, length, hash_name(name, length)) : NULL;
+static __attribute__((noinline)) pd_flag *find_dashed_name(const char *name, size_t length) {
+  return memchr(name, '-', length) ? find_node_by_hash(name, length, hash_name(name, length))
+                                   : NULL;
 }
 
 /* Few names have a `-`, so first try the name as it is spelled. */
 pd_flag *pd__names_find(const char *name, size_t length) {
   if (length > PD_NAME_MAX) return NULL;
-  pd_flag *node = find_hashed(name, length, pd__hash_text(name, length));
-  return node ? node : find_normalized(name, length);
+  pd_flag *node = find_node_by_hash(name, length, pd__hash_text(name, length));
+  return node ? node : find_dashed_name(name, length);
 }
 
 bool pd__names_reserve(size_t count) { return pd__table_reserve(&names.table, count); }
@@ -120,7 +121,7 @@ static pd_flag *alloc_node(void) {
 }
 
 pd_flag *pd__names_find_or_add_hashed(const pd__hashed_key *wanted) {
-  pd_flag *node = find_hashed(wanted->name, wanted->length, wanted->hash);
+  pd_flag *node = find_node_by_hash(wanted->name, wanted->length, wanted->hash);
   if (node) return node;
   if (!pd__table_reserve(&names.table, 1) || !(node = alloc_node())) return NULL;
   node->name = wanted->name;
@@ -155,7 +156,7 @@ static bool is_node_needed(const pd_flag *node) {
   return extra && (extra->pending || extra->references);
 }
 
-bool pd__names_free_unused(pd_flag *node) {
+bool pd__names_free_if_unused(pd_flag *node) {
   if (is_node_needed(node)) return false;
   pd__table_remove(&names.table, hash_name(node->name, node->length), node->index + 1);
   free(node->extra);
@@ -165,13 +166,13 @@ bool pd__names_free_unused(pd_flag *node) {
   return true;
 }
 
-void pd__names_detach_text(pd_flag *node, const char *text) {
-  if (pd__names_free_unused(node) || node->name != text) return;
+void pd__names_free_or_intern(pd_flag *node, const char *text) {
+  if (pd__names_free_if_unused(node) || node->name != text) return;
   if (!pd__names_store_name(node, text, node->length)) pd__names_clear_name(node);
 }
 
 bool pd__name_retain(pd_flag *node) {
-  pd__extra *extra = pd__flag_make_extra(node);
+  pd__extra *extra = pd__flag_ensure_extra(node);
   if (extra) extra->references++;
   return extra != NULL;
 }
@@ -181,10 +182,10 @@ void pd__name_release(pd_flag *node) { node->extra->references--; }
 pd_flag *pd__names_next(const pd_flag *previous) {
   uint32_t index = previous ? previous->index + 1 : 0;
   while (index < names.count && !get_node(index)->name) index++;
-  return pd__names_at(index);
+  return pd__names_get_node(index);
 }
 
-pd__extra *pd__flag_make_extra(pd_flag *node) {
+pd__extra *pd__flag_ensure_extra(pd_flag *node) {
   if (!node->extra) node->extra = calloc(1, sizeof *node->extra);
   node->extended = node->extra != NULL;
   return node->extra;
@@ -193,7 +194,7 @@ pd__extra *pd__flag_make_extra(pd_flag *node) {
 uint32_t pd__last_visit_mark;
 
 /* After 2^32 numbers, they begin again: those that nodes have from before must go. */
-uint32_t pd__next_visit_marks(uint32_t count) {
+uint32_t pd__names_reserve_visit_marks(uint32_t count) {
   if (count > UINT32_MAX - pd__last_visit_mark) {
     for (uint32_t i = 0; i < names.count; i++) get_node(i)->visit_mark = 0;
     pd__last_visit_mark = 0;
@@ -205,7 +206,7 @@ uint32_t pd__next_visit_marks(uint32_t count) {
 
 /* ---- The order of definition ---- */
 
-void pd__names_append_listed(pd_flag *flag) {
+void pd__names_append_to_list(pd_flag *flag) {
   if (flag->next_listed || flag == names.last_listed) return;
   *(names.last_listed ? &names.last_listed->next_listed : &names.first_listed) = flag->index + 1;
   names.last_listed = flag;

@@ -23,7 +23,7 @@ typedef struct pd__names {
   pd_flag *last_listed;
 } pd__names;
 
-/* The last number that pd__next_visit_marks gave. */
+/* The last number that pd__names_reserve_visit_marks gave. */
 extern uint32_t pd__last_visit_mark;
 
 /* For the index: where the names and the modules (a pd__numbered) are. */

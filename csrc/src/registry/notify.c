@@ -19,7 +19,7 @@ struct pd__notice {
   pd__notice *next;
 };
 
-pd__notice **pd__notices_begin(pd__operation *operation) {
+pd__notice **pd__notices_get_end(pd__operation *operation) {
   if (!operation->notices_end) operation->notices_end = &operation->notices;
   return operation->notices_end;
 }
@@ -43,7 +43,7 @@ static bool add_notice(pd__operation *operation, pd_flag *flag, pd_hook watcher)
 }
 
 bool pd__notices_add_deferred(pd__operation *operation, pd_flag *flag, pd_hook watcher) {
-  pd__notices_begin(operation);
+  pd__notices_get_end(operation);
   return add_notice(operation, flag, watcher);
 }
 
@@ -64,7 +64,7 @@ pd_status pd__notices_add(pd__changes *changes, pd_flag *flag, pd_error *err) {
   return whole ? PD_OK : pd__fail_memory(err);
 }
 
-void pd__notices_discard(pd__operation *operation, pd__notice **from) {
+void pd__notices_discard_from(pd__operation *operation, pd__notice **from) {
   *from = NULL;
   operation->notices_end = from;
 }
@@ -100,7 +100,7 @@ static pd__handler find_watcher(const pd__notice *notice) {
 
 /* The caller holds the lock, which is released while the loader is asked. If memory for deferring a
  * watcher is out, it isn't notified: the change has already happened. */
-static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
+static pd__handler pin_or_defer_watcher(pd__operation *operation, pd__notice *notice) {
   for (;;) {
     pd__handler found = find_watcher(notice);
     pd__hook *hook = pd__hook_find(notice->watcher);
@@ -124,7 +124,7 @@ static pd__handler pin_watcher(pd__operation *operation, pd__notice *notice) {
 
 static pd__notice *left, **left_end = &left; /* copies from malloc */
 
-void pd__notices_abandon(pd__operation *operation) {
+void pd__notices_hand_over(pd__operation *operation) {
   for (; operation->notices; operation->notices = operation->notices->next) {
     pd__notice *made = malloc(sizeof *made);
     if (!made) continue;
@@ -154,7 +154,7 @@ static void prepend_notices(pd__operation *operation, pd__notice *list) {
 }
 
 /* The caller holds the lock. */
-static void adopt_abandoned(pd__operation *operation) {
+static void adopt_handed_over_notices(pd__operation *operation) {
   pd__notice *list = left;
   left = NULL;
   left_end = &left;
@@ -165,14 +165,14 @@ static void adopt_abandoned(pd__operation *operation) {
 void pd__notices_deliver(pd__operation *operation) {
   if (pd__has_pending_work(PD__WORK_NOTICES) && !pd__loader_is_entered()) {
     pd__operation_lock(operation);
-    adopt_abandoned(operation);
+    adopt_handed_over_notices(operation);
     pd__operation_unlock(operation);
   }
   while (operation->notices) {
     pd__notice *notice = operation->notices;
     operation->notices = notice->next;
     pd__operation_lock(operation);
-    pd__handler due = pin_watcher(operation, notice);
+    pd__handler due = pin_or_defer_watcher(operation, notice);
     if (due.function) pd__hooks_prepare_call(operation);
     pd__operation_unlock(operation);
     if (!due.function) continue;

@@ -12,13 +12,13 @@ void pd__operations_reset_in_child(void) {
   pd__hooks_reset_in_child();
   pd__deferred_clear_owners_in_child();
   pd__scopes_reset_in_child();
-  pd__journal_reset_in_child();
+  pd__journal_renew_epoch();
 }
 
-void pd__operation_abandon(pd__operation *operation) {
+void pd__operation_end_without_callbacks(pd__operation *operation) {
   if (operation->active || operation->retained_hooks || operation->pins || operation->notices) {
     if (!operation->locked) pd__operation_lock(operation);
-    pd__notices_abandon(operation);
+    pd__notices_hand_over(operation);
     pd__hooks_release_retained(operation);
     pd__pins_release(operation);
   }
@@ -34,7 +34,7 @@ static _Thread_local bool postpones; /* this thread runs no callbacks */
 
 /* The caller must not hold the lock. */
 static void deliver_callbacks(pd__operation *operation) {
-  if (postpones) return; /* pd__operation_abandon leaves all to others */
+  if (postpones) return; /* pd__operation_end_without_callbacks leaves all to others */
   pd__notices_deliver(operation);
   pd__warnings_deliver(operation);
   if (operation->deferred) pd__deferred_notify_handler(operation);

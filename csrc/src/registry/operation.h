@@ -53,10 +53,10 @@ static inline void pd__operation_unlock(pd__operation *operation) {
 
 /* Releases everything that the operation holds, without calling any callback. All of it is in the
  * arena, so there is nothing to do if that is empty. */
-void pd__operation_abandon(pd__operation *operation);
+void pd__operation_end_without_callbacks(pd__operation *operation);
 
 static inline void pd__operation_clean_up(pd__operation *operation) {
-  if (operation->locked || operation->arena.blocks) pd__operation_abandon(operation);
+  if (operation->locked || operation->arena.blocks) pd__operation_end_without_callbacks(operation);
 }
 
 /* Work that the next operation to end does for others (operation_stack.c): bits, changed under the

@@ -44,7 +44,7 @@ const char *pd__origin_line_separator(const pd_origin *origin) {
   return origin->source == PD_SOURCE_FLEET ? " revision " : ":";
 }
 
-const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]) {
+const char *pd__origin_write_message_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]) {
   bool variable = pd__origin_is_env_variable(origin);
   strcpy(out, variable ? "environment: " : "");
   /* Who sets a flag gets the message, and knows from where. */
@@ -61,7 +61,7 @@ const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX
   return out;
 }
 
-const char *pd__origin_write(const pd_origin *origin, char out[PD__ESCAPED_SIZE]) {
+const char *pd__origin_write_description(const pd_origin *origin, char out[PD__ESCAPED_SIZE]) {
   bool placed = origin->place && *origin->place && origin->source != PD_SOURCE_DEFAULT;
   const char *place = placed ? origin->place : pd_source_name(origin->source);
   const char *separator = pd__origin_line_separator(origin);
@@ -75,10 +75,10 @@ const char *pd__origin_write(const pd_origin *origin, char out[PD__ESCAPED_SIZE]
   return out;
 }
 
-const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
-                                     char out[PD__SOURCE_SIZE]) {
+const char *pd__origin_write_message_subject(const char *name, const pd_origin *origin,
+                                             char out[PD__SOURCE_SIZE]) {
   const char *variable = origin->place ? origin->place : "";
-  pd__origin_write_prefix(origin, out);
+  pd__origin_write_message_prefix(origin, out);
   if (!pd__origin_is_env_variable(origin)) {
     bool dashes = origin->source == PD_SOURCE_ARGV || origin->source == PD_SOURCE_FILE;
     pd__append_format(out, PD__SOURCE_SIZE, "%s%s", dashes ? "--" : "", name);
@@ -114,7 +114,7 @@ static void write_settable_sources(char *out, size_t size) {
   }
 }
 
-pd_status pd__origin_check(const pd_origin *origin, pd_error *err) {
+pd_status pd__origin_check_settable(const pd_origin *origin, pd_error *err) {
   char expected[256];
   if (!origin || is_settable_source(origin->source)) return PD_OK;
   write_settable_sources(expected, sizeof expected);

@@ -23,8 +23,8 @@ pd_override pd__override_new(size_t count, bool temporary) {
 }
 
 /* Puts the override on top of the others of the flag. */
-static pd__override_entry *push_entry(pd_flag *flag, pd_override number) {
-  pd__extra *extra = pd__flag_make_extra(flag); /* can't fail: made before the commit */
+static pd__override_entry *push_flag_override(pd_flag *flag, pd_override number) {
+  pd__extra *extra = pd__flag_ensure_extra(flag); /* can't fail: made before the commit */
   pd__override_entry *top = extra->overrides;
   override *one = pd__numbered_find(&overrides, number);
   pd__override_entry *fresh = &one->flags[one->used++];
@@ -36,14 +36,14 @@ static pd__override_entry *push_entry(pd_flag *flag, pd_override number) {
   return fresh;
 }
 
-bool pd__override_assign(pd_flag *flag, pd_override number, pd_value value, const pd_origin *origin,
-                         bool resets) {
+bool pd__flag_assign_in_override(pd_flag *flag, pd_override number, pd_value value,
+                                 const pd_origin *origin, bool resets) {
   pd_origin place = {PD_SOURCE_OVERRIDE, origin->line, origin->place, origin->column};
   if (resets && flag->optional) place.source = PD_SOURCE_DEFAULT; /* then it has no value */
   pd__override_entry *at = pd__flag_override(flag);
   if (!at || at->number != number) at = pd__flag_own_override(flag);
-  if (!at || at->number != number) at = push_entry(flag, number);
-  pd__entries_record(&at->values, pd__entry_new(value, &place));
+  if (!at || at->number != number) at = push_flag_override(flag, number);
+  pd__entries_prepend_or_update(&at->values, pd__entry_take_from_pool(value, &place));
   if (at->values->next) at->values->next->replaced = true;
   return at == pd__flag_override(flag);
 }
@@ -54,7 +54,7 @@ void pd__override_entry_drop(pd__override_entry *from) {
   while (from->values) {
     pd__entry *entry = from->values;
     from->values = entry->next;
-    pd__entry_free(entry);
+    pd__entry_return_to_pool(entry);
   }
   if (from->below) from->below->above = from->above;
   *(from->above ? &from->above->below : &extra->overrides) = from->below;
@@ -87,7 +87,8 @@ void pd__override_free_record(pd_override number) {
 bool pd__flag_is_overridden(const pd_flag *flag) { return pd__flag_override(flag) != NULL; }
 
 /* An optional flag whose override has its default has no value. */
-bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_live, pd_value *out) {
+bool pd__flag_find_value_below(const pd_flag *flag, pd_override number, bool drops_live,
+                               pd_value *out) {
   const pd__override_entry *top = pd__flag_override(flag);
   while (top && (number ? top->number == number : top->temporary)) top = top->below;
   const pd__entry *entry = top ? top->values : flag->history;
@@ -97,7 +98,7 @@ bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_li
   while (!top && entry && (entry->replaced || entry->origin.source == PD_SOURCE_LIVE)) {
     entry = entry->next;
   }
-  *out = entry ? entry->value : pd__flag_default(flag);
+  *out = entry ? entry->value : pd__flag_get_current_default(flag);
   bool is_default = !entry || (top && entry->origin.source == PD_SOURCE_DEFAULT);
   return !(flag->optional && is_default);
 }

@@ -63,7 +63,7 @@ void pd__pins_acquire(pd__operation *operation) {
 /* ---- Unpinning ---- */
 
 /* If memory is out, the reference leaks and the image stays loaded. */
-static void queue_close(pd__operation *operation, void *handle, pd_module *module) {
+static void queue_handle_close(pd__operation *operation, void *handle, pd_module *module) {
   pd__closing *closing = pd__arena_alloc(&operation->arena, sizeof *closing);
   if (!closing) return;
   *closing = (pd__closing){handle, module, operation->closing};
@@ -72,7 +72,8 @@ static void queue_close(pd__operation *operation, void *handle, pd_module *modul
 }
 
 static void queue_module_close(pd__operation *operation, pd_module *module) {
-  for (; module->closing > 0; module->closing--) queue_close(operation, module->handle, module);
+  for (; module->closing > 0; module->closing--)
+    queue_handle_close(operation, module->handle, module);
 }
 
 /* Returns whether the pin is one of those that module->pinned counts. */
@@ -88,7 +89,7 @@ void pd__pins_release(pd__operation *operation) {
   bool lost = pd__operation_is_lost(operation);
   for (; operation->pins; operation->pins = operation->pins->next) {
     pd__pin *pin = operation->pins;
-    if (pin->state == HELD) queue_close(operation, pin->handle, NULL);
+    if (pin->state == HELD) queue_handle_close(operation, pin->handle, NULL);
     if (!lost && is_pin_counted(pin)) unpin_module(operation, pin->module);
   }
   if (operation->active) operation->active->pins = NULL;
@@ -134,7 +135,7 @@ void pd__module_end_opening(pd__operation *operation, pd_module *module) {
   if (module->pinned == 0) queue_module_close(operation, module);
 }
 
-void *pd__module_end_load(pd_module *module) {
+void *pd__module_cancel_load(pd_module *module) {
   bool pinned = module->pinned > 0;
   module->loads_under_way--;
   ++*(pinned ? &module->closing : &module->closers);
@@ -153,7 +154,7 @@ bool pd__module_is_permanent(const pd_module *module) { return module->stays || 
 /* Returns whether the module stays. The lock was released since it had `generation`, and `held` was
  * whether pd_module_load had opened it. If the last handle was closed meanwhile, nobody would
  * withdraw it later. */
-static bool mark_permanent(pd_module *module, uint32_t generation, bool held) {
+static bool mark_permanent_if_unchanged(pd_module *module, uint32_t generation, bool held) {
   bool closes = module->closing > 0 || module->closers > 0;
   bool closed = held && !pd__module_is_retained(module) && !closes;
   if (module->generation != generation || closed) return false;
@@ -170,7 +171,7 @@ bool pd__module_make_permanent(pd__operation *operation, pd_module *module) {
   pd__operation_unlock(operation);
   void *reference = pd__platform_retain_image(path, low, high);
   pd__operation_lock(operation);
-  if (reference && mark_permanent(module, generation, held)) return true;
+  if (reference && mark_permanent_if_unchanged(module, generation, held)) return true;
   if (!reference) return false;
   pd__operation_unlock(operation);
   pd__loader_close_library(reference);
@@ -180,6 +181,6 @@ bool pd__module_make_permanent(pd__operation *operation, pd_module *module) {
 
 void pd__module_remove_registration(pd__operation *operation, pd_module *module) {
   if (!module || module->registrations == 0 || --module->registrations > 0) return;
-  if (module->reference) queue_close(operation, module->reference, NULL);
+  if (module->reference) queue_handle_close(operation, module->reference, NULL);
   module->reference = NULL;
 }

@@ -8,7 +8,7 @@ static pd_status fail_startup_over(const char *name, const pd_origin *origin, pd
   char source[PD__SOURCE_SIZE];
   return pd__fail(err, PD_ERR_FROZEN,
                   "%s: can be set at startup only, and the command line has been parsed",
-                  pd__origin_write_subject(name, origin, source));
+                  pd__origin_write_message_subject(name, origin, source));
 }
 
 static bool is_startup_over(const pd_flag *flag) {
@@ -24,7 +24,7 @@ static pd_status check_writable(const pd_flag *flag, const char *name, const pd_
   bool retired =
       def->retired && pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
   if (!def->read_only && !flag->frozen && !retired) return PD_OK;
-  pd__origin_write_subject(name, origin, source);
+  pd__origin_write_message_subject(name, origin, source);
   if (def->read_only) return pd__fail(err, PD_ERR_READ_ONLY, "%s: is read-only", source);
   if (flag->frozen) return pd__fail(err, PD_ERR_FROZEN, "%s: is frozen", source);
   return pd__fail(err, PD_ERR_READ_ONLY, "%s: is retired: %s", source, def->retired);
@@ -46,8 +46,8 @@ pd_status pd__flag_check_type(pd__operation *operation, pd_flag *flag, pd_type t
                   pd_type_name(flag->type), pd_type_name(type));
 }
 
-pd_status pd__flag_check_accepts(pd__operation *operation, pd_flag *flag, const char *text,
-                                 pd_type type, pd_error *err) {
+pd_status pd__flag_check_text_or_type(pd__operation *operation, pd_flag *flag, const char *text,
+                                      pd_type type, pd_error *err) {
   if (!flag) return pd__fail_null(err, "flag");
   return text ? pd__flag_adopt_and_check_defined(operation, flag, err)
               : pd__flag_check_type(operation, flag, type, err);
@@ -56,10 +56,11 @@ pd_status pd__flag_check_accepts(pd__operation *operation, pd_flag *flag, const 
 /* ---- Errors about a value ---- */
 
 /* A launcher that passes on a variable which isn't set makes one that is empty. */
-pd_status pd__fail_text(pd_status status, const pd_flag *flag, const char *name, const char *text,
-                        const pd_origin *origin, const char *why, pd_error *err) {
+pd_status pd__fail_value_with_reason(pd_status status, const pd_flag *flag, const char *name,
+                                     const char *text, const pd_origin *origin, const char *why,
+                                     pd_error *err) {
   char source[PD__SOURCE_SIZE], quoted[PD__ESCAPED_SIZE];
-  pd__origin_write_subject(name, origin, source);
+  pd__origin_write_message_subject(name, origin, source);
   if (!*text && pd__origin_is_env_variable(origin)) {
     return pd__fail(err, status, "%s: is empty, %s", source, why);
   }
@@ -71,14 +72,14 @@ pd_status pd__fail_value(pd_status status, const pd_flag *flag, const char *name
                          const pd_origin *origin, pd_error *err) {
   char why[256];
   pd__value_explain_rejected_text(pd__flag_def(flag), text, why, sizeof why);
-  return pd__fail_text(status, flag, name, text, origin, why, err);
+  return pd__fail_value_with_reason(status, flag, name, text, origin, why, err);
 }
 
-static pd_status check_literal(const pd__change *change, pd_error *err) {
+static pd_status check_literal_type(const pd__change *change, pd_error *err) {
   const char *why = pd__literal_find_fault(pd__flag_def(change->flag), change->literal);
   if (!why) return PD_OK;
-  return pd__fail_text(PD_ERR_TYPE, change->flag, change->node->name, change->text, &change->origin,
-                       why, err);
+  return pd__fail_value_with_reason(PD_ERR_TYPE, change->flag, change->node->name, change->text,
+                                    &change->origin, why, err);
 }
 
 /* ---- Parsing ---- */
@@ -91,19 +92,19 @@ static pd_status check_unconverted_value(const pd_flag_def *def, pd_value value)
   return pd__value_check(&open, value);
 }
 
-static pd_status read_and_check_value(const pd_flag *flag, const char *text, pd_value *value) {
+static pd_status parse_and_check_value(const pd_flag *flag, const char *text, pd_value *value) {
   if (flag->simple && text) return pd__value_parse(flag->type, text, value);
   pd_status status = text ? pd__value_parse_with_unit(pd__flag_def(flag), text, value) : PD_OK;
   return status == PD_OK ? check_unconverted_value(pd__flag_def(flag), *value) : status;
 }
 
-static pd_status read_change(pd__change *change, pd_error *err) {
+static pd_status parse_and_check_change(pd__change *change, pd_error *err) {
   const pd_flag *flag = change->flag;
   if (flag->type == PD_TYPE_string && !change->text && !change->value.str) {
     return pd__fail(err, PD_ERR_ARGUMENT, "%s: the value is NULL, expected text", flag->name);
   }
-  if (change->literal && check_literal(change, err) != PD_OK) return PD_ERR_TYPE;
-  pd_status status = read_and_check_value(flag, change->text, &change->value);
+  if (change->literal && check_literal_type(change, err) != PD_OK) return PD_ERR_TYPE;
+  pd_status status = parse_and_check_value(flag, change->text, &change->value);
   if (status == PD_OK) return PD_OK;
   char number[PD__NUMBER_SIZE];
   const char *text =
@@ -112,31 +113,31 @@ static pd_status read_change(pd__change *change, pd_error *err) {
 }
 
 /* Returns true if the flag has the value of the change, or the default if that is to change. */
-static bool is_unchanged(const pd__change *change) {
+static bool has_value_of_change(const pd__change *change) {
   const pd_flag *flag = change->flag;
   bool defaults = change->origin.source == PD_SOURCE_DEFAULT;
   if (!defaults && flag->state & PD_STATE_UNSET) return false;
-  pd_value value = defaults ? pd__flag_default(flag) : pd__flag_value(flag);
+  pd_value value = defaults ? pd__flag_get_current_default(flag) : pd__flag_value(flag);
   return pd__value_is_equivalent(pd__flag_def(flag), change->value, value);
 }
 
 /* After startup, a startup-only flag still accepts the value that it has, which changes nothing: a
  * forked child or the initializer of a pool may set everything again. */
 static pd_status check_unchanged_after_startup(pd__change *change, pd_error *err) {
-  bool kept = read_change(change, NULL) == PD_OK && is_unchanged(change);
+  bool kept = parse_and_check_change(change, NULL) == PD_OK && has_value_of_change(change);
   change->action = PD__IDLE;
   return kept ? PD_OK : fail_startup_over(change->node->name, &change->origin, err);
 }
 
 /* Returns whether the library itself has made the flag: such are those of operations. */
-static bool is_library_flag(const pd_flag *flag) {
+static bool is_internally_defined_flag(const pd_flag *flag) {
   return !flag->cells->module && !flag->cells->registered;
 }
 
 pd_status pd__flag_check_scopable(const pd__changes *changes, const pd_flag *flag, const char *name,
                                   pd_error *err) {
   if (!changes->scopes || pd__flag_def(flag)->scoped) return PD_OK;
-  if (is_library_flag(flag)) {
+  if (is_internally_defined_flag(flag)) {
     return pd__fail(err, PD_ERR_TYPE,
                     "%s: only scoped operations have a choice of one thread or task: define it by "
                     "PD_DEFINE_SCOPED_OP",
@@ -168,11 +169,11 @@ pd_status pd__prepare_change(pd__change *change, const pd__changes *changes, pd_
     bool late = is_startup_over(flag) && !changes->is_defining && !def->retired;
     if (late && !def->convert) return check_unchanged_after_startup(change, err);
   }
-  return change->action == PD__IDLE ? PD_OK : read_change(change, err);
+  return change->action == PD__IDLE ? PD_OK : parse_and_check_change(change, err);
 }
 
-pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, const char *text,
-                                pd_error *err) {
+pd_status pd__prepare_check_converted(pd__change *change, const pd__changes *changes,
+                                      const char *text, pd_error *err) {
   const pd_flag *flag = change->flag;
   pd_status status = pd__value_check(pd__flag_def(flag), change->value);
   if (status != PD_OK) {
@@ -180,7 +181,8 @@ pd_status pd__prepare_converted(pd__change *change, const pd__changes *changes, 
   }
   if (!is_startup_over(flag) || changes->is_defining) return PD_OK;
   change->action = PD__IDLE;
-  return is_unchanged(change) ? PD_OK : fail_startup_over(change->node->name, &change->origin, err);
+  return has_value_of_change(change) ? PD_OK
+                                     : fail_startup_over(change->node->name, &change->origin, err);
 }
 
 void pd__prepare_reset(pd__change *change, bool pushes) {
@@ -189,10 +191,10 @@ void pd__prepare_reset(pd__change *change, bool pushes) {
   bool over = pd__flag_own_override(flag) && change->origin.source != PD_SOURCE_LIVE;
   change->action = pushes || over ? PD__ASSIGN : PD__RESET;
   change->type = flag->type;
-  change->value = pd__flag_default(flag);
+  change->value = pd__flag_get_current_default(flag);
 }
 
-pd_source pd__change_source(const pd__change *change) {
+pd_source pd__change_get_effective_source(const pd__change *change) {
   bool below = change->origin.source != PD_SOURCE_RUNTIME || !pd__flag_own_override(change->flag);
   return below ? change->origin.source : PD_SOURCE_OVERRIDE;
 }

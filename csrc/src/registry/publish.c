@@ -9,7 +9,7 @@
 #include "scope.h"
 
 pd_flag *pd__cell_flag(const pd__cell *cell) {
-  return cell->flag ? pd__names_at(cell->flag - 1) : NULL;
+  return cell->flag ? pd__names_get_node(cell->flag - 1) : NULL;
 }
 
 /* ---- Publishing ---- */
@@ -21,7 +21,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
   if (flag->defined && *at) at = &(*at)->next;
   cell->next = *at;
   *at = cell;
-  pd__scope_link_cell(flag, cell);
+  pd__scope_update_cell_lookup(flag, cell);
   if (!cell->def->assignable || !cell->def->cell) return;
   flag->assignable = true;
   pd__assignables++;
@@ -31,7 +31,7 @@ static void link_cell(pd_flag *flag, pd__cell *cell) {
 static void link_aliases(pd_flag *flag, const pd_flag_def *def) {
   for (pd__naming at = {.def = def, .kind = PD__NAME_OWN}; pd__naming_next(&at);) {
     pd_flag *node = pd__names_find(at.name, at.length);
-    pd__flag_make_extra(node)->alias_of = flag;     /* can't fail: allocated by the check */
+    pd__flag_ensure_extra(node)->alias_of = flag;   /* can't fail: allocated by the check */
     pd__names_store_name(node, at.name, at.length); /* can't fail, either; spelled as here now */
     node->known = true;
     node->old_name = at.kind == PD__NAME_OLD;
@@ -62,18 +62,18 @@ void pd__flag_cache_definition(pd_flag *flag) {
 }
 
 /* The definition is that of the first cell. */
-static void set_defined(pd_flag *flag) {
+static void activate_first_definition(pd_flag *flag) {
   const pd_flag_def *def = flag->cells->def;
   flag->defined = true;
-  pd__hooks_count_definition(def, 1);
+  pd__hooks_adjust_definition_count(def, 1);
   pd__flag_cache_definition(flag);
   pd__flag_renew_generation(flag);
-  if (flag->extended && flag->extra->scopes > 0) pd__scopes_keep_valid_values(flag);
+  if (flag->extended && flag->extra->scopes > 0) pd__scopes_renew_valid_values(flag);
 }
 
 /* Returns true if the module assigned to its variable before the registry saw it. The caller puts
  * that value back afterwards, so that the next call for the flag adopts it. */
-static bool has_early_assignment(const pd__cell *cell, pd_value *value) {
+static bool read_early_assignment(const pd__cell *cell, pd_value *value) {
   const pd_flag_def *def = cell->def;
   if (!def->assignable || !def->cell || cell->registered) return false;
   if (!pd__variable_load(def, value)) return false;
@@ -82,15 +82,15 @@ static bool has_early_assignment(const pd__cell *cell, pd_value *value) {
   return def->type != PD_TYPE_string || value->str;
 }
 
-void pd__cell_define(pd__cell *cell, pd__report *waiting) {
+void pd__cell_attach_to_flag(pd__cell *cell, pd__report *waiting) {
   pd_flag *flag = pd__resolve_alias(pd__cell_flag(cell));
   pd_value assigned;
-  bool early = has_early_assignment(cell, &assigned);
+  bool early = read_early_assignment(cell, &assigned);
   link_cell(flag, cell);
   if (cell->def->kind == PD_KIND_DEFINE && !flag->defined) {
     pd_type was = flag->type;
-    set_defined(flag);
-    pd__names_append_listed(flag);
+    activate_first_definition(flag);
+    pd__names_append_to_list(flag);
     flag->known = true;
     flag->withdrawn = false;
     link_aliases(flag, flag->cells->def);
@@ -104,7 +104,7 @@ void pd__cell_define(pd__cell *cell, pd__report *waiting) {
 /* ---- Undefining ---- */
 
 /* Keeps a copy of the flag's name, unless its text is stored for good or in a module that stays. */
-static void store_flag_name(pd_flag *flag, const pd__cell *cell) {
+static void ensure_name_outlives_module(pd_flag *flag, const pd__cell *cell) {
   const char *name = cell->def->name;
   if (cell->registered) return;
   const pd_module *module = pd__cell_module(cell);
@@ -128,20 +128,20 @@ static void relink_imports(pd_flag *flag, pd__cell *cell) {
 /* The values stay for the next definition, and so does the mark that they are frozen. */
 static void undefine_flag(pd_flag *flag, const pd__cell *gone) {
   unlink_aliases(flag, gone->def);
-  store_flag_name(flag, gone);
+  ensure_name_outlives_module(flag, gone);
   flag->defined = flag->assignable = flag->simple = flag->hooked = false;
   pd__flag_renew_generation(flag);
   __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
-  pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+  pd__history_drop_sources(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
   pd__cell *imports = flag->cells;
   flag->cells = NULL;
   relink_imports(flag, imports);
 }
 
 /* The definition of a flag leaves. Another module's definition replaces it, if there is one. */
-static void replace_or_undefine(pd_flag *flag, const pd__cell *gone) {
+static void promote_definition_or_undefine(pd_flag *flag, const pd__cell *gone) {
   pd__cell **at = &flag->cells;
-  pd__hooks_count_definition(gone->def, -1);
+  pd__hooks_adjust_definition_count(gone->def, -1);
   while (*at && (*at)->def->kind != PD_KIND_DEFINE) at = &(*at)->next;
   pd__cell *heir = *at;
   if (!heir) {
@@ -151,7 +151,7 @@ static void replace_or_undefine(pd_flag *flag, const pd__cell *gone) {
   *at = heir->next;
   heir->next = flag->cells;
   flag->cells = heir;
-  set_defined(flag);
+  activate_first_definition(flag);
 }
 
 static void undefine_cell(pd__operation *operation, pd__cell *cell) {
@@ -165,11 +165,11 @@ static void undefine_cell(pd__operation *operation, pd__cell *cell) {
   *at = cell->next;
   cell->flag = 0;
   pd__scope_unlink_cell(cell);
-  if (defines) replace_or_undefine(flag, cell);
+  if (defines) promote_definition_or_undefine(flag, cell);
   if (defines || flag->defined) {
     pd__flag_cache_variable(flag);
-  } else if (!pd__names_free_unused(flag) && flag->name == cell->def->name) {
-    store_flag_name(flag, cell);
+  } else if (!pd__names_free_if_unused(flag) && flag->name == cell->def->name) {
+    ensure_name_outlives_module(flag, cell);
   }
 }
 
@@ -177,8 +177,8 @@ void pd__undefine_cells(pd__operation *operation, pd__cell *cells, size_t count)
   for (size_t i = 0; i < count; i++) undefine_cell(operation, &cells[i]);
 }
 
-void pd__flag_mark_withdrawn(pd_flag *flag) {
-  pd__hooks_remove_of_flag(flag);
+void pd__flag_withdraw_and_unhook(pd_flag *flag) {
+  pd__hooks_remove_for_flag(flag);
   flag->was_secret = pd__flag_def(flag)->sensitive;
   flag->withdrawn = true;
 }
@@ -231,13 +231,13 @@ static bool has_assignable_cell(const pd_flag *flag) {
 }
 
 /* If the state changes, it is 0 meanwhile: no reader may take a value for one of the old type. */
-pd__cell *pd__flag_remove_definition(pd_flag *flag, const pd_flag_def *fresh) {
+pd__cell *pd__flag_detach_replaced_definition(pd_flag *flag, const pd_flag_def *fresh) {
   const pd_flag_def *gone = pd__flag_def(flag);
   if (gone->type != fresh->type || gone->list != fresh->list) {
     __atomic_store_n(&flag->state, 0, __ATOMIC_RELEASE);
   }
-  pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
-  pd__hooks_count_definition(gone, -1);
+  pd__history_drop_sources(flag, PD__SOURCE_BIT(PD_SOURCE_DEFAULT));
+  pd__hooks_adjust_definition_count(gone, -1);
   unlink_aliases(flag, gone);
   if (flag->variable) pd__flag_hide_variable_and_wait(flag);
   pd__cell *unlinked = unlink_definitions(flag);

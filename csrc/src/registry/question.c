@@ -34,7 +34,7 @@ pd__question *pd__question_new_for_hook(pd__operation *operation, pd__hook *hook
   return made;
 }
 
-bool pd__questions_pin(pd__operation *operation, pd__question *list) {
+bool pd__questions_pin_modules(pd__operation *operation, pd__question *list) {
   bool pinned = true;
   for (; list; list = list->next) {
     pd__pinning how = pd__pin_module(operation, list->call.module);
@@ -45,7 +45,7 @@ bool pd__questions_pin(pd__operation *operation, pd__question *list) {
   return pinned;
 }
 
-void pd__questions_ask(pd__operation *operation, pd__question *list) {
+void pd__questions_call_validators(pd__operation *operation, pd__question *list) {
   pd__hooks_prepare_call(operation);
   pd__operation_unlock(operation);
   for (; list; list = list->next) {
@@ -82,7 +82,7 @@ static void write_values(const pd__question *one, bool only_given, char out[VALU
     const pd__subject *seen = &one->subjects[i];
     if (only_given && seen->entry.origin.source == PD_SOURCE_DEFAULT) continue;
     snprintf(item, sizeof item, "--%s=%s (%s)", pd__escape_text(name, seen->flag->name),
-             escape_value(seen, value), pd__origin_write(&seen->entry.origin, place));
+             escape_value(seen, value), pd__origin_write_description(&seen->entry.origin, place));
     fits = pd__append_item(out, VALUES_SIZE, item);
   }
 }
@@ -93,10 +93,10 @@ static void write_subject(const pd__question *one, char out[SUBJECT_SIZE]) {
   if (one->count > 1) {
     write_values(one, false, out);
   } else {
-    snprintf(
-        out, SUBJECT_SIZE, "%s=%s",
-        pd__origin_write_subject(one->subjects->flag->name, &one->subjects->entry.origin, source),
-        escape_value(one->subjects, escaped));
+    snprintf(out, SUBJECT_SIZE, "%s=%s",
+             pd__origin_write_message_subject(one->subjects->flag->name,
+                                              &one->subjects->entry.origin, source),
+             escape_value(one->subjects, escaped));
   }
   pd__shorten_text(out, 600);
 }
@@ -114,8 +114,8 @@ static bool has_secret_in_reason(const pd__question *one) {
 }
 
 /* If the validator gave no reason, name the module that it is in, if that is known. */
-static void report_without_reason(const pd__question *one, const char *subject,
-                                  pd__report *report) {
+static void report_unexplained_rejection(const pd__question *one, const char *subject,
+                                         pd__report *report) {
   char escaped[PD__ESCAPED_SIZE];
   const char *name = one->call.module ? pd__base_name(pd__module_path(one->call.module)) : "";
   pd__report_fail(report, PD_ERR_REFUSED, "%s: rejected by %s validator%s%s", subject,
@@ -137,7 +137,7 @@ static void report_rejection(const pd__question *one, pd__report *report) {
   if ((pd_validator)one->call.function == pd__group_check) {
     report_group_rejection(one, report);
   } else if (!*one->why || has_secret_in_reason(one)) {
-    report_without_reason(one, subject, report);
+    report_unexplained_rejection(one, subject, report);
   } else {
     pd__report_fail(report, PD_ERR_REFUSED, "%s: %s", subject, one->why);
   }
@@ -158,7 +158,7 @@ bool pd__questions_collect_fleet_refusals(const pd__question *each, pd__refusals
       const pd__subject *seen = &each->subjects[i];
       pd_error why;
       pd__report report = {.first = &why};
-      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_is_exempt(seen->flag))
+      if (seen->entry.origin.source != PD_SOURCE_FLEET || pd__refusals_is_flag_exempt(seen->flag))
         continue;
       report_rejection(each, &report);
       pd__refusals_add(to, arena, &seen->entry.origin, &why);

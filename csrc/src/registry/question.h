@@ -37,10 +37,10 @@ pd__question *pd__question_new_for_hook(pd__operation *operation, pd__hook *hook
 
 /* Pins the modules of the validators in a list. Returns false if the lock had to be released for
  * that: look everything up again then. A module that can't be pinned counts as a rejection. */
-bool pd__questions_pin(pd__operation *operation, pd__question *list);
+bool pd__questions_pin_modules(pd__operation *operation, pd__question *list);
 
 /* Asks those of a list that aren't answered yet. Releases the lock meanwhile. */
-void pd__questions_ask(pd__operation *operation, pd__question *list);
+void pd__questions_call_validators(pd__operation *operation, pd__question *list);
 
 /* Reports the rejections of a list. The flags must be those that the validators were asked about.
  */
@@ -70,7 +70,7 @@ typedef struct pd__conversion {
 /* Returns a call of the converter of the flag's definition; NULL if memory runs out. */
 pd__conversion *pd__conversion_new(pd__operation *operation, const pd_flag *flag, const char *text);
 
-/* Pins the modules of the converters in a list, as pd__questions_pin does. */
+/* Pins the modules of the converters in a list, as pd__questions_pin_modules does. */
 bool pd__conversions_pin(pd__operation *operation, pd__conversion *list);
 
 /* Calls those of a list that aren't answered yet. Releases the lock meanwhile. */

@@ -29,7 +29,7 @@ static bool is_same_revision(const pd_origin *a, const pd_origin *b) {
 
 /* ---- What an operation refuses ---- */
 
-bool pd__refusals_has(const pd__refusals *list, const pd_origin *origin) {
+bool pd__refusals_has_origin(const pd__refusals *list, const pd_origin *origin) {
   const pd__refusal *each = list->first;
   if (origin->source != PD_SOURCE_FLEET || list->count == 0) return false;
   while (each && !is_same_revision(&each->origin, origin)) each = each->next;
@@ -38,7 +38,7 @@ bool pd__refusals_has(const pd__refusals *list, const pd_origin *origin) {
 
 void pd__refusals_add(pd__refusals *list, pd__arena *arena, const pd_origin *origin,
                       const pd_error *why) {
-  if (pd__refusals_has(list, origin)) return;
+  if (pd__refusals_has_origin(list, origin)) return;
   pd__refusal *made = pd__arena_alloc(arena, sizeof *made);
   if (!made) return;
   *made = (pd__refusal){*origin, *why, list->first};
@@ -50,8 +50,8 @@ void pd__refusals_add(pd__refusals *list, pd__arena *arena, const pd_origin *ori
   list->count++;
 }
 
-bool pd__refusals_is_exempt(const pd_flag *flag) {
-  bool draft = pd__names_at(flag->index) != flag;
+bool pd__refusals_is_flag_exempt(const pd_flag *flag) {
+  bool draft = pd__names_get_node(flag->index) != flag;
   bool closed = pd__startup_over && flag->defined && !draft && pd__flag_def(flag)->startup_only;
   return flag->frozen || closed;
 }
@@ -73,7 +73,7 @@ static void warn_of_refusal(const pd__refusal *one) {
 /* If memory is out for the place, all is dropped. */
 static void ban_revision(const pd_origin *origin) {
   const char *place = pd__intern_text(origin->place);
-  if (pd__refusals_has_dropped(origin)) return;
+  if (pd__refusals_is_revision_dropped(origin)) return;
   if (dropped_count < REVISIONS_MOST && (place || !origin->place)) {
     dropped[dropped_count] = *origin;
     dropped[dropped_count++].place = place;
@@ -86,13 +86,13 @@ static void ban_revision(const pd_origin *origin) {
 }
 
 /* An undefined flag may have kept a value for its next definition. */
-static void drop_refused_value(pd__operation *operation, pd_flag *flag) {
+static void drop_value_if_refused(pd__operation *operation, pd_flag *flag) {
   pd__entry given;
-  if (!pd__history_find(flag, PD_SOURCE_FLEET, &given)) return;
-  if (!pd__refusals_has_dropped(&given.origin) || pd__refusals_is_exempt(flag)) return;
+  if (!pd__history_find_source_entry(flag, PD_SOURCE_FLEET, &given)) return;
+  if (!pd__refusals_is_revision_dropped(&given.origin) || pd__refusals_is_flag_exempt(flag)) return;
   values_dropped++;
   if (!flag->defined) {
-    pd__history_drop(flag, PD__SOURCE_BIT(PD_SOURCE_FLEET));
+    pd__history_drop_sources(flag, PD__SOURCE_BIT(PD_SOURCE_FLEET));
     return;
   }
   pd__changes one = {.operation = operation, .hooked = pd__flag_has_hooks(flag), .count = 1};
@@ -107,12 +107,12 @@ void pd__refusals_commit(const pd__refusals *list, pd__operation *operation) {
     warn_of_refusal(each);
     ban_revision(&each->origin);
   }
-  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) drop_refused_value(operation, flag);
+  for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) drop_value_if_refused(operation, flag);
 }
 
 /* ---- Pending values ---- */
 
-bool pd__refusals_has_dropped(const pd_origin *origin) {
+bool pd__refusals_is_revision_dropped(const pd_origin *origin) {
   size_t i = 0;
   if (origin->source != PD_SOURCE_FLEET || dropped_count == 0) return false;
   if (dropped_count > REVISIONS_MOST) return true;
@@ -121,7 +121,7 @@ bool pd__refusals_has_dropped(const pd_origin *origin) {
 }
 
 bool pd__refusals_count_if_dropped(const pd_origin *origin) {
-  bool drops = pd__refusals_has_dropped(origin);
+  bool drops = pd__refusals_is_revision_dropped(origin);
   values_dropped += drops;
   return drops;
 }

@@ -20,16 +20,17 @@ void pd__refusals_add(pd__refusals *list, pd__arena *arena, const pd_origin *ori
                       const pd_error *why);
 
 /* Returns whether the value is one of the fleet whose revision is refused. */
-bool pd__refusals_has(const pd__refusals *list, const pd_origin *origin);
+bool pd__refusals_has_origin(const pd__refusals *list, const pd_origin *origin);
 
 /* Returns whether a flag keeps its value of the fleet, even if that is refused: it is frozen, or
  * startup is over for it. */
-bool pd__refusals_is_exempt(const pd_flag *flag);
+bool pd__refusals_is_flag_exempt(const pd_flag *flag);
 
 /* Returns whether a value that the flag has is going to be dropped. */
 static inline bool pd__refusals_is_hidden(const pd__refusals *list, const pd_flag *flag,
                                           const pd_origin *origin) {
-  return list->count > 0 && pd__refusals_has(list, origin) && !pd__refusals_is_exempt(flag);
+  return list->count > 0 && pd__refusals_has_origin(list, origin) &&
+         !pd__refusals_is_flag_exempt(flag);
 }
 
 /* Drops the values that flags have, and warns. Those that are pending are dropped when their flag
@@ -38,7 +39,7 @@ static inline bool pd__refusals_is_hidden(const pd__refusals *list, const pd_fla
  * again. */
 void pd__refusals_commit(const pd__refusals *list, pd__operation *operation);
 bool pd__refusals_count_if_dropped(const pd_origin *origin);
-bool pd__refusals_has_dropped(const pd_origin *origin);
+bool pd__refusals_is_revision_dropped(const pd_origin *origin);
 void pd__refusals_forget_dropped(void);
 
 #endif /* PD__REFUSAL_H */

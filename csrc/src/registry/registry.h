@@ -53,7 +53,7 @@ const pd_flag_def *pd__flag_def(const pd_flag *flag);
 uint32_t pd__flag_generation(const pd_flag *flag);
 
 /* Returns the cells of definitions and imports. That of the definition, if any, comes first. */
-const pd__cell *pd__flag_cells(const pd_flag *flag);
+const pd__cell *pd__flag_get_first_cell(const pd_flag *flag);
 
 /* Of the value; outlives the definition. */
 pd_type pd__flag_type(const pd_flag *flag);
@@ -72,7 +72,7 @@ bool pd__flag_has_values(const pd_flag *flag);
 
 /* Returns the current value, its source, and the origin of the value below the overrides. */
 pd_value pd__flag_value(const pd_flag *flag);
-pd_source pd__flag_source(const pd_flag *flag);
+pd_source pd__flag_get_effective_source(const pd_flag *flag);
 pd_origin pd__flag_origin(const pd_flag *flag);
 
 /* Returns the value in this thread (scope.c). */
@@ -85,14 +85,14 @@ pd_flag *pd__resolve_alias(pd_flag *node);
 bool pd__name_is_old(const pd_flag *node);
 
 /* Returns whether the name was ever defined: there may be handles to it. `node` may be NULL. */
-bool pd__name_was_defined(const pd_flag *node);
+bool pd__name_has_been_defined(const pd_flag *node);
 
-/* Returns the number of a node: pd__names_at. */
+/* Returns the number of a node: pd__names_get_node. */
 uint32_t pd__name_index(const pd_flag *node);
 
 /* Marks a node as visited by an operation; `mark` is of pd__next_visit_mark. Returns false if it
  * has that mark already. */
-bool pd__name_visit(pd_flag *node, uint32_t mark);
+bool pd__name_mark_visited(pd_flag *node, uint32_t mark);
 bool pd__name_is_visited(const pd_flag *node, uint32_t mark);
 
 /* ---- Names (names.c) ---- */
@@ -115,7 +115,7 @@ typedef struct pd__hashed_key {
   uint32_t length;
   uint32_t hash;
 } pd__hashed_key;
-pd__hashed_key pd__names_hash(const char *name, size_t length);
+pd__hashed_key pd__names_make_hashed_key(const char *name, size_t length);
 pd_flag *pd__names_find_or_add_hashed(const pd__hashed_key *wanted);
 
 /* Makes room for `count` more names. Returns false if memory runs out. */
@@ -127,39 +127,39 @@ bool pd__names_store_name(pd_flag *node, const char *name, size_t length);
 
 /* Frees a node that was never a flag and that nothing waits for. Returns false if it is still
  * needed. */
-bool pd__names_free_unused(pd_flag *node);
+bool pd__names_free_if_unused(pd_flag *node);
 
 /* Does the same for a node whose name may be `text`, which is about to be freed: if the node is
  * still needed, its name is interned. If memory runs out for that, lookups no longer find the
  * node. */
-void pd__names_detach_text(pd_flag *node, const char *text);
+void pd__names_free_or_intern(pd_flag *node, const char *text);
 
 /* Keeps a node while values for its name are made. Returns false, and does nothing, if memory is
- * out. pd__name_release undoes it; pd__names_detach_text then frees the node. */
+ * out. pd__name_release undoes it; pd__names_free_or_intern then frees the node. */
 bool pd__name_retain(pd_flag *node);
 void pd__name_release(pd_flag *node);
 
 /* Returns where the list of the values that wait for the name begins, for definition/pending.c;
  * NULL if it can have none yet, or if `node` is NULL. */
-pd__pending **pd__name_pending(pd_flag *node);
+pd__pending **pd__name_get_pending_list(pd_flag *node);
 
 /* pd__names_next returns the node after `previous`, in no particular order; NULL gives the first.
- * pd__names_at returns NULL if there is no such index. */
+ * pd__names_get_node returns NULL if there is no such index. */
 pd_flag *pd__names_next(const pd_flag *previous);
-pd_flag *pd__names_at(uint32_t index);
+pd_flag *pd__names_get_node(uint32_t index);
 
 /* Returns a number above the indexes of all nodes. */
 uint32_t pd__names_count(void);
 
-/* pd__names_append_listed appends a flag to the order of pd_flag_next, unless it is in there
+/* pd__names_append_to_list appends a flag to the order of pd_flag_next, unless it is in there
  * already. pd__names_next_listed iterates in that order; NULL gives the first. */
-void pd__names_append_listed(pd_flag *flag);
+void pd__names_append_to_list(pd_flag *flag);
 pd_flag *pd__names_next_listed(const pd_flag *previous);
 
 /* Returns the first of `count` numbers for flag->visit_mark that no node has, and that follow one
  * another. Earlier numbers are of no use afterwards. */
-uint32_t pd__next_visit_marks(uint32_t count);
-static inline uint32_t pd__next_visit_mark(void) { return pd__next_visit_marks(1); }
+uint32_t pd__names_reserve_visit_marks(uint32_t count);
+static inline uint32_t pd__next_visit_mark(void) { return pd__names_reserve_visit_marks(1); }
 
 /* ---- For readers in other processes (index.c) ---- */
 
@@ -175,11 +175,11 @@ typedef struct pd__meaning {
 
 /* Returns the node of a name: a defined flag, or an alias of one. NULL if the name is undefined.
  * Adds a warning if the name is deprecated. */
-pd_flag *pd__names_find_defined(const char *name, size_t length);
+pd_flag *pd__names_find_defined_node(const char *name, size_t length);
 
-/* Like pd__names_find_defined, but also accepts --noname. The caller checks that the flag is a
+/* Like pd__names_find_defined_node, but also accepts --noname. The caller checks that the flag is a
  * bool. */
-pd__meaning pd__resolve_maybe_negated(const char *name, size_t length);
+pd__meaning pd__resolve_flag_or_negation(const char *name, size_t length);
 
 /* Fails because no flag has the name, and suggests the nearest one. */
 pd_status pd__fail_undefined(const char *name, pd_error *err);
@@ -209,15 +209,15 @@ void pd__suggest_arguments_as_value(const pd_flag *flag, const char *text, char 
                                     size_t count, char out[PD__SUGGESTION_SIZE]);
 
 /* Returns whether the one-letter name is that of a sensitive flag. */
-bool pd__letter_is_sensitive(char letter);
+bool pd__letter_has_sensitive_flag(char letter);
 
 /* ---- Modules: images whose code or variables are in use (image.c) ---- */
 
-/* pd__module_path is interned, and pd__module_end is the address behind the image. */
+/* pd__module_path is interned, and pd__module_get_end_address is the address behind the image. */
 const char *pd__module_path(const pd_module *module);
-uintptr_t pd__module_end(const pd_module *module);
+uintptr_t pd__module_get_end_address(const pd_module *module);
 bool pd__module_has_address(const pd_module *module, uintptr_t address);
-bool pd__module_is_at(const pd_module *module, const pd__platform_image *image);
+bool pd__module_has_same_range(const pd_module *module, const pd__platform_image *image);
 
 /* pd__module_is_present returns whether the image is loaded, as far as is known, and
  * pd__module_is_never_unloaded whether the loader never unloads it. */
@@ -229,7 +229,7 @@ void pd__module_set_present(pd_module *module, bool present);
 void pd__module_mark_has_record(pd_module *module);
 
 /* What module/module.h knows of the module; NULL: it has never joined. */
-struct pd__membership *pd__module_membership(const pd_module *module);
+struct pd__membership *pd__module_get_membership(const pd_module *module);
 void pd__module_set_membership(pd_module *module, struct pd__membership *membership);
 
 /* The image of a cell; NULL: unknown. */
@@ -265,11 +265,11 @@ void pd__module_remove_registration(pd__operation *operation, pd_module *module)
 /* pd__module_begin_load holds the module for a load under way, with a handle of the loader: from
  * now on, closing by other code doesn't withdraw the module. The load ends with one of the other
  * two: pd__module_turn_load_into_opening leaves an opening, which pd__module_end_opening ends;
- * pd__module_end_load returns the handle if the caller is to close it, without the lock, and to
+ * pd__module_cancel_load returns the handle if the caller is to close it, without the lock, and to
  * call pd__module_closed; NULL if it is pinned. */
 void pd__module_begin_load(pd_module *module, void *handle);
 void pd__module_turn_load_into_opening(pd_module *module);
-void *pd__module_end_load(pd_module *module);
+void *pd__module_cancel_load(pd_module *module);
 
 /* Ends an opening: the handle is closed when the operation ends, or when the last pin is
  * released. */
@@ -295,10 +295,11 @@ bool pd__module_is_permanent(const pd_module *module);
 /* Returns the value below the overrides; if there are none, the current value. */
 pd_value pd__flag_value_without_overrides(const pd_flag *flag);
 
-/* pd__def_default returns the default of a definition, with its text interned. pd__flag_default
- * returns the default set by pd_flag_set_default, if any, else that of the definition. */
-pd_value pd__def_default(const pd_flag_def *def);
-pd_value pd__flag_default(const pd_flag *flag);
+/* pd__def_intern_default returns the default of a definition, with its text interned.
+ * pd__flag_get_current_default returns the default set by pd_flag_set_default, if any, else that of
+ * the definition. */
+pd_value pd__def_intern_default(const pd_flag_def *def);
+pd_value pd__flag_get_current_default(const pd_flag *flag);
 
 /* pd__flag_publish stores the current value in the node and in all cells, and the state. */
 void pd__flag_publish(pd_flag *flag);
@@ -342,17 +343,18 @@ pd_status pd__fail_flag_gone(const pd_flag *flag, pd_error *err);
  * if memory runs out. */
 bool pd__history_reserve(size_t count);
 
-/* Give a flag a value that isn't an override's. pd__history_update_current does so only if it needs
- * no entry, because the flag has no value yet or one of the same origin; else it returns false. */
-bool pd__history_update_current(pd_flag *flag, pd_value value, const pd_origin *origin);
+/* Give a flag a value that isn't an override's. pd__history_update_if_same_origin does so only if
+ * it needs no entry, because the flag has no value yet or one of the same origin; else it returns
+ * false. */
+bool pd__history_update_if_same_origin(pd_flag *flag, pd_value value, const pd_origin *origin);
 void pd__history_assign_by_rank(pd_flag *flag, pd_value value, const pd_origin *origin);
 
 /* Drops the values of some sources, a PD__SOURCE_BIT each. The caller publishes the result. */
 #define PD__SOURCE_BIT(source) (1u << (source))
-void pd__history_drop(pd_flag *flag, uint32_t sources);
+void pd__history_drop_sources(pd_flag *flag, uint32_t sources);
 
 /* Copies the latest value from `source` to *out. Returns false if there is none. */
-bool pd__history_find(const pd_flag *flag, pd_source source, pd__entry *out);
+bool pd__history_find_source_entry(const pd_flag *flag, pd_source source, pd__entry *out);
 
 /* Copies the entry at `index`, as in pd_flag_get_entry, to *out. Returns false if there is none. */
 bool pd__history_describe_entry(const pd_flag *flag, size_t index, pd_flag_entry *out);
@@ -365,14 +367,15 @@ void pd__entry_describe(const pd_flag *flag, pd_value value, const pd_origin *or
  * for replaced values. `base` is the value of pd__flag_value_without_overrides, read before a
  * change of the flag's type. */
 typedef bool pd__entry_test(pd_flag *flag, pd__entry *entry, bool current, void *context);
-void pd__history_revise(pd_flag *flag, pd_value base, pd__entry_test *keeps, void *context);
+void pd__history_filter_with_current(pd_flag *flag, pd_value base, pd__entry_test *keeps,
+                                     void *context);
 
 /* Does the same for one list of the flag's values. */
 void pd__entries_filter(pd__entry **list, pd_flag *flag, pd__entry_test *keeps, void *context);
 
-/* Entries for lists. pd__entry_new needs room from pd__history_reserve and can't fail. */
-pd__entry *pd__entry_new(pd_value value, const pd_origin *origin);
-void pd__entry_free(pd__entry *entry);
+/* Entries for lists. pd__entry_take_from_pool needs pd__history_reserve and can't fail. */
+pd__entry *pd__entry_take_from_pool(pd_value value, const pd_origin *origin);
+void pd__entry_return_to_pool(pd__entry *entry);
 
 /* Replace the values of a flag, `current` and those after it (NULL: none), and the values of a list
  * by copies of `values`. Both need room from pd__history_reserve. The caller publishes the result.
@@ -382,7 +385,7 @@ void pd__entries_restore(pd__entry **list, const pd__entry *values);
 
 /* Puts `fresh` on top of a list of values of one source. Of the replaced values a limited number is
  * kept. If the top value has the same origin, it only gets the new value, and `fresh` is freed. */
-void pd__entries_record(pd__entry **list, pd__entry *fresh);
+void pd__entries_prepend_or_update(pd__entry **list, pd__entry *fresh);
 
 /* ---- Overrides (override.c) ---- */
 
@@ -396,7 +399,8 @@ void pd__override_free_record(pd_override number);
 /* Copies the value that the flag would have without the override of that number, or with 0 without
  * the temporary ones on top, and without the live value if it `drops_live`. Returns false if it
  * would have none. */
-bool pd__flag_value_below(const pd_flag *flag, pd_override number, bool drops_live, pd_value *out);
+bool pd__flag_find_value_below(const pd_flag *flag, pd_override number, bool drops_live,
+                               pd_value *out);
 
 /* ---- Where a value came from, for messages (origin.c) ---- */
 
@@ -405,7 +409,7 @@ extern const pd_origin pd__at_run_time;
 /* Writes the start of a message, up to the name: "flags.conf:3: ", "environment: ", or "". Returns
  * `out`. */
 #define PD__PREFIX_SIZE (PD_NAME_MAX + 40)
-const char *pd__origin_write_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]);
+const char *pd__origin_write_message_prefix(const pd_origin *origin, char out[PD__PREFIX_SIZE]);
 
 /* Returns true for a value of an environment variable, which has no line. --fromenv on a command
  * line names a variable, too. */
@@ -419,16 +423,16 @@ bool pd__origin_is_same_input(const pd_origin *first, const pd_origin *second);
 const char *pd__origin_line_separator(const pd_origin *origin);
 
 /* Writes an origin alone: "flags.conf:3", "$FLAGS_level", "argv[2]", "default". Returns `out`. */
-const char *pd__origin_write(const pd_origin *origin, char out[PD__ESCAPED_SIZE]);
+const char *pd__origin_write_description(const pd_origin *origin, char out[PD__ESCAPED_SIZE]);
 
 /* Writes the start of a message about the value: the place and the name. Returns `out`. */
 #define PD__SOURCE_SIZE (3 * PD_NAME_MAX + 64)
-const char *pd__origin_write_subject(const char *name, const pd_origin *origin,
-                                     char out[PD__SOURCE_SIZE]);
+const char *pd__origin_write_message_subject(const char *name, const pd_origin *origin,
+                                             char out[PD__SOURCE_SIZE]);
 
 /* Returns PD_OK if hosts may give values from the origin: NULL is allowed, defaults and overrides
  * aren't. */
-pd_status pd__origin_check(const pd_origin *origin, pd_error *err);
+pd_status pd__origin_check_settable(const pd_origin *origin, pd_error *err);
 
 /* Returns true if the two, whose places are interned, are equal. */
 bool pd__origin_is_same(const pd_origin *a, const pd_origin *b);

@@ -2,7 +2,7 @@
 #include "define.h"
 #include "flag.h"
 
-bool pd__name_prepare_alias(pd_flag *node) { return pd__flag_make_extra(node) != NULL; }
+bool pd__name_prepare_alias(pd_flag *node) { return pd__flag_ensure_extra(node) != NULL; }
 
 bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *flag) {
   const pd_flag *meant = pd__resolve_alias(node);
@@ -13,7 +13,7 @@ bool pd__name_reserve(const pd__reservation *by, pd_flag *node, const pd_flag *f
   return true;
 }
 
-bool pd__cell_reserve_name(pd__reservation *by, pd__cell *cell, pd_flag *node) {
+bool pd__cell_link_and_reserve(pd__reservation *by, pd__cell *cell, pd_flag *node) {
   cell->flag = node->index + 1;
   by->has_former |= pd__flag_has_values(pd__resolve_alias(node));
   return cell->def->kind == PD_KIND_DEFINE && pd__name_reserve(by, node, node);

@@ -4,7 +4,7 @@
 #include "flag.h"
 #include "registry.h"
 
-pd_flag *pd__names_find_defined(const char *name, size_t length) {
+pd_flag *pd__names_find_defined_node(const char *name, size_t length) {
   pd_flag *node = pd__names_find(name, length);
   if (!node || node->defined) return node;
   pd_flag *flag = pd__resolve_alias(node);
@@ -13,14 +13,14 @@ pd_flag *pd__names_find_defined(const char *name, size_t length) {
   return node;
 }
 
-pd__meaning pd__resolve_maybe_negated(const char *name, size_t length) {
-  pd_flag *node = pd__names_find_defined(name, length);
+pd__meaning pd__resolve_flag_or_negation(const char *name, size_t length) {
+  pd_flag *node = pd__names_find_defined_node(name, length);
   if (node) return (pd__meaning){pd__resolve_alias(node), node, false};
   pd__meaning none = {NULL, NULL, false};
   if (length < 3 || strncmp(name, "no", 2) != 0) return none;
-  node = pd__names_find_defined(name + 2, length - 2);
+  node = pd__names_find_defined_node(name + 2, length - 2);
   bool dash = name[2] == '-' || name[2] == '_';
-  if (!node && dash) node = pd__names_find_defined(name + 3, length - 3);
+  if (!node && dash) node = pd__names_find_defined_node(name + 3, length - 3);
   pd_flag *flag = node ? pd__resolve_alias(node) : NULL;
   return (pd__meaning){flag, flag, flag != NULL};
 }

@@ -33,7 +33,7 @@ static pd_status fail_former_value(pd_status status, const pd_flag *flag, pd_typ
   if (status == PD_ERR_MEMORY) return pd__fail_memory(err);
   if (status == PD_ERR_READ_ONLY) {
     return pd__fail(err, status, "%s: is read-only",
-                    pd__origin_write_subject(flag->name, &entry->origin, source));
+                    pd__origin_write_message_subject(flag->name, &entry->origin, source));
   }
   const char *text = pd__value_get_text(was, entry->value, number);
   return pd__fail_value(status, flag, flag->name, text, &entry->origin, err);
@@ -56,7 +56,7 @@ void pd__flag_convert_former_values(pd_flag *flag, pd_type was, pd__report *repo
   bool override_entry = pd__flag_override(flag) != NULL;
   pd_value base =
       override_entry ? flag->extra->base : pd__cell_load(was, pd__flag_address(flag, was));
-  pd__history_revise(flag, base, convert_or_report_entry, &under);
+  pd__history_filter_with_current(flag, base, convert_or_report_entry, &under);
   for (pd__override_entry *at = pd__flag_override(flag); at;) {
     pd__override_entry *below = at->below;
     pd__entries_filter(&at->values, flag, convert_or_report_entry, &under);
@@ -136,7 +136,7 @@ void pd__flag_drop_top_values(pd_flag *flag, size_t count) {
     if (pd__flag_override(flag)) {
       pd__override_entry_drop(flag->extra->overrides);
     } else {
-      pd__history_drop(flag, PD__SOURCE_BIT(flag->source));
+      pd__history_drop_sources(flag, PD__SOURCE_BIT(flag->source));
     }
   }
   pd__flag_publish(flag);

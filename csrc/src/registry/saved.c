@@ -76,7 +76,7 @@ bool pd__saved_capture(pd__saved *saved, pd__arena *arena) {
   saved->count = pd__names_count();
   saved->names = pd__arena_alloc(arena, (saved->count + 1) * sizeof *saved->names);
   for (uint32_t i = 0; saved->names && i < saved->count; i++) {
-    const pd_flag *node = pd__names_at(i);
+    const pd_flag *node = pd__names_get_node(i);
     if (node->known) save_node_state(&run, node, &saved->names[i]);
   }
   saved->entries = run.entries;
@@ -107,7 +107,7 @@ static const pd__saved_node *find_saved_node(const pd__saved *saved, const pd_fl
   return node->index < saved->count ? &saved->names[node->index] : &nothing;
 }
 
-static bool is_as_saved(const pd_flag *flag, const pd__saved_node *old) {
+static bool has_saved_values(const pd_flag *flag, const pd__saved_node *old) {
   if (flag->generation != old->generation || flag->type != old->type) return false;
   if (flag->assigned != old->assigned) return false;
   if (!has_same_overrides((pd_type)old->type, pd__flag_override(flag), old->overrides))
@@ -122,7 +122,7 @@ bool pd__saved_has_other_value(const pd__saved *saved, const pd_flag *flag) {
   const pd__saved_node *old = find_saved_node(saved, flag);
   if (!old->defined || flag->generation != old->generation) return false;
   pd_flag_entry now;
-  pd__entry was = {.value = pd__def_default(pd__flag_def(flag))};
+  pd__entry was = {.value = pd__def_intern_default(pd__flag_def(flag))};
   if (old->assigned) was = old->current;
   if (old->overrides) was = *old->overrides->values;
   return !pd__history_describe_entry(flag, 0, &now) || now.origin.source != was.origin.source ||
@@ -142,7 +142,7 @@ pd_status pd__saved_prepare_restore(const pd__saved *saved, pd__operation *opera
   if (!pd__history_reserve(saved->entries)) return pd__fail_memory(err);
   for (pd_flag *flag = NULL; status == PD_OK && (flag = pd__names_next_listed(flag));) {
     if (!flag->defined || !pd__flag_has_hooks(flag)) continue;
-    if (!is_as_saved(flag, find_saved_node(saved, flag))) {
+    if (!has_saved_values(flag, find_saved_node(saved, flag))) {
       status = pd__notices_add(&changes, flag, err);
     }
   }
@@ -183,7 +183,7 @@ static void restore_values(pd_flag *flag, const pd__saved_node *old) {
 
 static void restore_node(pd_flag *node, const pd__saved_node *old) {
   if (!node->known) return;
-  if (!is_as_saved(node, old)) restore_values(node, old);
+  if (!has_saved_values(node, old)) restore_values(node, old);
   node->frozen = old->frozen;
   node->warned = old->warned;
   bool secret = old->sensitive && (!node->defined || pd__flag_has_values(node));

@@ -22,7 +22,7 @@ bool pd__saved_capture(pd__saved *saved, pd__arena *arena);
 bool pd__saved_has_other_value(const pd__saved *saved, const pd_flag *flag);
 bool pd__saved_has_other_definition(const pd__saved *saved, const pd_flag *flag);
 
-/* Does what can fail of pd__saved_restore, between pd__notices_begin and
+/* Does what can fail of pd__saved_restore, between pd__notices_get_end and
  * pd__notices_drop_unchanged: makes room, and adds the watchers of the flags that change. */
 pd_status pd__saved_prepare_restore(const pd__saved *saved, pd__operation *operation,
                                     pd_error *err);

@@ -53,7 +53,7 @@ static uint32_t count_scoped_values(const pd_flag *flag) {
   return flag->extended ? flag->extra->scopes : 0;
 }
 
-void pd__scope_link_cell(const pd_flag *flag, const pd__cell *of) {
+void pd__scope_update_cell_lookup(const pd_flag *flag, const pd__cell *of) {
   const pd_flag_def *def = of->def;
   pd_scoped_cell *cell = def->cell;
   if (!def->scoped_cell || !cell) return;
@@ -68,8 +68,9 @@ void pd__scope_unlink_cell(const pd__cell *of) {
 }
 
 /* Call this when the flag gets its first value in a scope, loses its last one, or is defined. */
-static void link_cells(pd_flag *flag) {
-  for (const pd__cell *cell = flag->cells; cell; cell = cell->next) pd__scope_link_cell(flag, cell);
+static void update_cell_lookups(pd_flag *flag) {
+  for (const pd__cell *cell = flag->cells; cell; cell = cell->next)
+    pd__scope_update_cell_lookup(flag, cell);
   if (flag->defined) pd__flag_publish_state(flag);
 }
 
@@ -84,13 +85,13 @@ static void add_scoped_value(pd__scope *scope, const pd__scoped *value) {
   if (!own->flag) return;
   pd__extra *extra = own->flag->extra; /* made before the commit */
   ADD_TO(extra->scoped, own);
-  if (extra->scopes++ == 0) link_cells(own->flag);
+  if (extra->scopes++ == 0) update_cell_lookups(own->flag);
 }
 
 static void unlist_scoped_value(pd__scoped *own) {
   if (!own->flag) return;
   REMOVE(own);
-  if (--own->flag->extra->scopes == 0) link_cells(own->flag);
+  if (--own->flag->extra->scopes == 0) update_cell_lookups(own->flag);
 }
 
 static void free_scope(pd__scope *scope) {
@@ -106,7 +107,7 @@ static pd_scope add_scope_number(pd__numbered *to, void *item) {
 }
 
 /* Returns a scope with room for `count` values, at least one; NULL if memory is out. */
-static pd__scope *make_scope(size_t count) {
+static pd__scope *alloc_numbered_scope(size_t count) {
   size_t room = count > 0 ? count : 1;
   pd__scope *made = calloc(1, sizeof *made + room * sizeof *made->values);
   pd__context_scope_gone = free_scope;
@@ -132,7 +133,7 @@ static void drop_saved_contexts(saved_context **list) {
   }
 }
 
-static void drop_thread(scope_thread *gone) {
+static void free_scope_thread(scope_thread *gone) {
   REMOVE(gone);
   drop_saved_contexts(&gone->attached);
   drop_saved_contexts(&gone->retired);
@@ -140,9 +141,9 @@ static void drop_thread(scope_thread *gone) {
   free(gone);
 }
 
-static void drop_ending_thread(void *gone) {
+static void free_thread_at_exit(void *gone) {
   pd__platform_lock();
-  drop_thread(gone);
+  free_scope_thread(gone);
   pd__platform_unlock();
 }
 
@@ -151,7 +152,7 @@ void pd__scopes_reset_in_child(void) {
   const scope_thread *here = find_own_thread();
   for (scope_thread *each = threads, *next; each; each = next) {
     next = each->next;
-    if (each != here) drop_thread(each);
+    if (each != here) free_scope_thread(each);
   }
 }
 
@@ -163,7 +164,7 @@ static scope_thread *find_or_add_own_thread(void) {
     return here;
   }
   scope_thread *made = calloc(1, sizeof *made);
-  if (!made || !pd__platform_at_thread_exit(drop_ending_thread, made)) {
+  if (!made || !pd__platform_at_thread_exit(free_thread_at_exit, made)) {
     free(made);
     return NULL;
   }
@@ -180,7 +181,7 @@ static pd_scope_context *replace_current_context(scope_thread *in, pd_scope_cont
 
 /* ---- Opening and ending ---- */
 
-static void add_scoped_values(pd__scope *scope, const pd__changes *changes) {
+static void copy_changes_into_scope(pd__scope *scope, const pd__changes *changes) {
   for (size_t i = 0; i < changes->count; i++) {
     const pd__change *change = &changes->items[i];
     pd_flag *flag = change->flag;
@@ -196,12 +197,12 @@ static void add_scoped_values(pd__scope *scope, const pd__changes *changes) {
 
 bool pd__scope_open(pd__changes *changes) {
   scope_thread *in = find_or_add_own_thread();
-  pd__scope *scope = in ? make_scope(changes->count) : NULL;
+  pd__scope *scope = in ? alloc_numbered_scope(changes->count) : NULL;
   pd_scope_context *made;
   if (!scope) return false;
   pd_scope number = scope->number;
-  add_scoped_values(scope, changes);
-  if (!pd__context_add_scope(in->current, scope, &made)) return false;
+  copy_changes_into_scope(scope, changes);
+  if (!pd__context_copy_with_scope(in->current, scope, &made)) return false;
   changes->scope = number;
   pd__context_release(replace_current_context(in, made));
   return true;
@@ -213,11 +214,11 @@ static pd_status fail_not_open(pd_scope number, const char *what, pd_error *err)
 }
 
 /* Removes a scope from a context that isn't being read. */
-static bool end_in_saved_context(saved_context *of, pd__scope *scope, bool *found) {
+static bool remove_from_saved_context(saved_context *of, pd__scope *scope, bool *found) {
   pd_scope_context *rest;
   if (!pd__context_has_scope(of->context, scope)) return true;
   *found = true;
-  if (!pd__context_remove_scope(of->context, scope, &rest)) return false;
+  if (!pd__context_copy_without_scope(of->context, scope, &rest)) return false;
   pd__context_release(of->context);
   of->context = rest;
   return true;
@@ -225,13 +226,13 @@ static bool end_in_saved_context(saved_context *of, pd__scope *scope, bool *foun
 
 /* The thread may be reading its current context, so that is kept until it next opens or ends a
  * scope. */
-static bool end_in_current_context(scope_thread *of, pd__scope *scope, bool *found) {
+static bool remove_from_current_context(scope_thread *of, pd__scope *scope, bool *found) {
   const scope_thread *here = find_own_thread();
   pd_scope_context *rest;
   if (!pd__context_has_scope(of->current, scope)) return true;
   *found = true;
   saved_context *kept = of == here ? NULL : malloc(sizeof *kept);
-  if ((of != here && !kept) || !pd__context_remove_scope(of->current, scope, &rest)) {
+  if ((of != here && !kept) || !pd__context_copy_without_scope(of->current, scope, &rest)) {
     free(kept);
     return false;
   }
@@ -243,10 +244,10 @@ static bool end_in_current_context(scope_thread *of, pd__scope *scope, bool *fou
   return true;
 }
 
-static bool end_in_thread(scope_thread *of, pd__scope *scope, bool *found) {
-  bool done = end_in_current_context(of, scope, found);
+static bool remove_scope_from_thread(scope_thread *of, pd__scope *scope, bool *found) {
+  bool done = remove_from_current_context(of, scope, found);
   for (saved_context *each = of->attached; !*found && each; each = each->below) {
-    done = end_in_saved_context(each, scope, found);
+    done = remove_from_saved_context(each, scope, found);
   }
   return done;
 }
@@ -255,9 +256,9 @@ pd_status pd__scope_end(pd_scope number, pd_error *err) {
   pd__scope *scope = pd__numbered_find(&scopes, number);
   bool found = false, done = true;
   scope_thread *here = find_own_thread();
-  if (here && scope) done = end_in_thread(here, scope, &found);
+  if (here && scope) done = remove_scope_from_thread(here, scope, &found);
   for (scope_thread *each = threads; scope && each && !found; each = each->next) {
-    if (each != here) done = end_in_thread(each, scope, &found);
+    if (each != here) done = remove_scope_from_thread(each, scope, &found);
   }
   if (!done) return pd__fail_memory(err);
   return found ? PD_OK : fail_not_open(number, "scope", err);
@@ -265,21 +266,22 @@ pd_status pd__scope_end(pd_scope number, pd_error *err) {
 
 /* ---- Captured contexts ---- */
 
-pd_scope_context *pd__scope_capture(void) {
+pd_scope_context *pd__scope_capture_context(void) {
   const scope_thread *here = find_own_thread();
   return here ? pd__context_retain(here->current) : NULL;
 }
 
-void pd__scope_release(pd_scope_context *context) { pd__context_release(context); }
+void pd__scope_release_context(pd_scope_context *context) { pd__context_release(context); }
 
-pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err) {
+pd_status pd__scope_switch_context(pd_scope_context *context, pd_scope_context **former,
+                                   pd_error *err) {
   scope_thread *in = find_or_add_own_thread();
   if (!in) return pd__fail_memory(err);
   *former = replace_current_context(in, context);
   return PD_OK;
 }
 
-pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err) {
+pd_status pd__scope_attach_context(pd_scope_context *context, pd_scope *out, pd_error *err) {
   scope_thread *in = find_or_add_own_thread();
   saved_context *made = in ? malloc(sizeof *made) : NULL;
   pd_scope number = made ? add_scope_number(&attachings, made) : 0;
@@ -297,7 +299,7 @@ pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *e
 
 /* If others were attached above it, the context of the first of them goes back to what was here
  * before. */
-pd_status pd__scope_detach(pd_scope number, pd_error *err) {
+pd_status pd__scope_detach_context(pd_scope number, pd_error *err) {
   scope_thread *in = find_or_add_own_thread();
   if (!in) return pd__fail_memory(err);
   saved_context *gone = pd__numbered_find(&attachings, number);
@@ -351,17 +353,17 @@ pd_value pd__flag_value_in_thread(const pd_flag *flag) {
 
 /* ---- New definitions ---- */
 
-void pd__scopes_keep_valid_values(pd_flag *flag) {
+void pd__scopes_renew_valid_values(pd_flag *flag) {
   const pd_flag_def *def = pd__flag_def(flag);
   for (pd__scoped *value = flag->extra->scoped; value; value = value->next) {
     if (value->type != def->type || !def->scoped) continue;
     if (!value->unset && pd__value_check(def, pd__scoped_get_value(value)) != PD_OK) continue;
     __atomic_store_n(&value->generation, flag->generation, __ATOMIC_RELEASE);
   }
-  link_cells(flag);
+  update_cell_lookups(flag);
 }
 
-void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin) {
+void pd__scope_warn_if_hidden(const pd_flag *flag, const pd_origin *origin) {
   pd__scoped *hides = (pd__scoped *)pd__scope_find_value(flag);
   char source[PD__SOURCE_SIZE], place[PD__ESCAPED_SIZE];
   bool asked = pd_source_rank(origin->source) >= pd_source_rank(PD_SOURCE_RUNTIME);
@@ -369,6 +371,6 @@ void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin) {
   hides->warned = true;
   pd__fail(pd__warning_add(PD_WARNING_HIDDEN), PD_OK,
            "%s: was set for the process, but this thread goes on with the value of its scope (%s)",
-           pd__origin_write_subject(flag->name, origin, source),
-           pd__origin_write(&hides->origin, place));
+           pd__origin_write_message_subject(flag->name, origin, source),
+           pd__origin_write_description(&hides->origin, place));
 }

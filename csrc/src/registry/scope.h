@@ -18,13 +18,13 @@ const pd__scoped *pd__scope_find_value_at(const pd_flag *flag, size_t *index);
 
 pd_value pd__scoped_get_value(const pd__scoped *scoped);
 
-/* The fields of a cell, for all cells of scoped flags: pd__scope_link_cell when it is linked to a
- * flag, pd__scope_unlink_cell when its module leaves. Both do nothing for other cells. */
-void pd__scope_link_cell(const pd_flag *flag, const pd__cell *cell);
+/* The fields of a cell, for all cells of scoped flags: pd__scope_update_cell_lookup when it is
+ * linked to a flag, pd__scope_unlink_cell when its module leaves. Other cells are unaffected. */
+void pd__scope_update_cell_lookup(const pd_flag *flag, const pd__cell *cell);
 void pd__scope_unlink_cell(const pd__cell *cell);
 
 /* Gives the flag's values in scopes to its new definition, if that allows them. */
-void pd__scopes_keep_valid_values(pd_flag *flag);
+void pd__scopes_renew_valid_values(pd_flag *flag);
 
 /* In the child of a fork, ends the scopes of other threads. */
 void pd__scopes_reset_in_child(void);
@@ -33,11 +33,12 @@ void pd__scopes_reset_in_child(void);
 pd_status pd__scope_end(pd_scope number, pd_error *err);
 
 /* As the functions of pd_flags.h. */
-pd_scope_context *pd__scope_capture(void);
-void pd__scope_release(pd_scope_context *context);
-pd_status pd__scope_attach(pd_scope_context *context, pd_scope *out, pd_error *err);
-pd_status pd__scope_detach(pd_scope number, pd_error *err);
-pd_status pd__scope_switch(pd_scope_context *context, pd_scope_context **former, pd_error *err);
+pd_scope_context *pd__scope_capture_context(void);
+void pd__scope_release_context(pd_scope_context *context);
+pd_status pd__scope_attach_context(pd_scope_context *context, pd_scope *out, pd_error *err);
+pd_status pd__scope_detach_context(pd_scope number, pd_error *err);
+pd_status pd__scope_switch_context(pd_scope_context *context, pd_scope_context **former,
+                                   pd_error *err);
 
 /* Opens a scope with the values of `changes`, whose texts are kept permanently, and sets
  * changes->scope. Returns false, and does nothing, if memory runs out. */
@@ -45,9 +46,9 @@ bool pd__scope_open(pd__changes *changes);
 
 /* Warns, once for each value of a scope, about an assignment by this thread, at run time or by an
  * override, that the scope hides from it. */
-void pd__scope_warn_of_hidden(const pd_flag *flag, const pd_origin *origin);
+void pd__scope_warn_if_hidden(const pd_flag *flag, const pd_origin *origin);
 static inline void pd__scope_warn(const pd_flag *flag, const pd_origin *origin) {
-  if (flag->extended && flag->extra->scopes > 0) pd__scope_warn_of_hidden(flag, origin);
+  if (flag->extended && flag->extra->scopes > 0) pd__scope_warn_if_hidden(flag, origin);
 }
 
 #endif /* PD__SCOPE_H */

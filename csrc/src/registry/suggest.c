@@ -75,7 +75,8 @@ typedef struct guess {
   unsigned best;        /* its edits; initially the first number that is too many */
 } guess;
 
-static void compare_known_name(guess *so_far, const char *name, size_t length, const char *known) {
+static void update_nearest_guess(guess *so_far, const char *name, size_t length,
+                                 const char *known) {
   size_t whole = strlen(known);
   if (has_prefix(known, name, length)) { /* not if it is shorter: its NUL differs */
     so_far->prefixed = known;
@@ -94,10 +95,10 @@ static const char *find_nearest_name(const char *name, size_t length, bool bools
   guess so_far = {.best = length < 3 ? 1 : length < 6 ? 2 : TOO_FAR};
   if (length > PD_NAME_MAX) return NULL;
   for (const pd_flag *node = NULL; (node = pd__names_next(node));) {
-    if (can_suggest(node, bools)) compare_known_name(&so_far, name, length, node->name);
+    if (can_suggest(node, bools)) update_nearest_guess(&so_far, name, length, node->name);
   }
   if (line && !is_builtin_option(name, length)) {
-    for (size_t i = 0; i < OPTIONS; i++) compare_known_name(&so_far, name, length, options[i]);
+    for (size_t i = 0; i < OPTIONS; i++) update_nearest_guess(&so_far, name, length, options[i]);
   }
   return so_far.prefixes == 1 && length >= LEAST_PREFIX ? so_far.prefixed : so_far.near;
 }
@@ -119,7 +120,7 @@ void pd__suggest_name(const char *name, size_t length, const char *prefix,
 
 #define LONGEST_VALUE 60 /* bytes; longer values aren't shown */
 
-static bool can_hold_text(const pd_flag *flag, const char *text) {
+static bool is_valid_value_text(const pd_flag *flag, const char *text) {
   pd_value value;
   const pd_flag_def *def = pd__flag_def(flag);
   return pd__value_parse_with_unit(def, text, &value) == PD_OK &&
@@ -139,14 +140,14 @@ static const pd_flag *find_number_flag(char letter, const char *number) {
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     const pd_flag *flag = pd__resolve_alias(node);
     if (*node->name != letter || !can_suggest(node, false) || flag == found) continue;
-    if (pd__type_is_text(flag->type) || !can_hold_text(flag, number)) continue;
+    if (pd__type_is_text(flag->type) || !is_valid_value_text(flag, number)) continue;
     if (found) return NULL;
     found = flag;
   }
   return found;
 }
 
-bool pd__letter_is_sensitive(char letter) {
+bool pd__letter_has_sensitive_flag(char letter) {
   const pd_flag *node = pd__names_find(&letter, 1);
   const pd_flag *flag = node ? pd__resolve_alias((pd_flag *)node) : NULL;
   return flag && flag->defined && flag->sensitive;
@@ -185,10 +186,10 @@ static void suggest_separate_letters(const char *letters, char out[PD__SUGGESTIO
 void pd__suggest_for_short_option(const char *name, char out[PD__SUGGESTION_SIZE]) {
   const char *text = *name ? name + 1 : name;
   out[0] = '\0';
-  if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_is_sensitive(*name)) return;
+  if (!*text || strlen(text) > LONGEST_VALUE || pd__letter_has_sensitive_flag(*name)) return;
   const pd_flag *flag = find_letter_flag(*name);
   if (!flag && *text >= '0' && *text <= '9') flag = find_number_flag(*name, text);
-  if (flag && !flag->sensitive && can_hold_text(flag, text)) {
+  if (flag && !flag->sensitive && is_valid_value_text(flag, text)) {
     snprintf(out, PD__SUGGESTION_SIZE, "; flags are written --name=value, did you mean '--%s=%s'?",
              flag->name, text);
   } else {
@@ -204,7 +205,7 @@ static void join_items(const pd_flag *flag, const char *text, char *const *argum
   joined[0] = '\0';
   if (!*text || strlen(text) >= most) return;
   strcpy(joined, text);
-  for (size_t i = 0; i < count && can_hold_text(flag, arguments[i]); i++) {
+  for (size_t i = 0; i < count && is_valid_value_text(flag, arguments[i]); i++) {
     bool fits = strlen(joined) + strlen(arguments[i]) + 2 <= most;
     if (fits) pd__append_format(joined, most, ",%s", arguments[i]);
     if (!fits) joined[0] = '\0';
@@ -219,7 +220,7 @@ void pd__suggest_arguments_as_value(const pd_flag *flag, const char *text, char 
   const pd_flag_def *def = pd__flag_def(flag);
   char joined[LONGEST_VALUE + 1];
   out[0] = '\0';
-  if (count == 0 || flag->sensitive || !can_hold_text(flag, arguments[0])) return;
+  if (count == 0 || flag->sensitive || !is_valid_value_text(flag, arguments[0])) return;
   if (def->list && text) {
     join_items(flag, text, arguments, count, joined);
     snprintf(out, PD__SUGGESTION_SIZE, "; items of a list are separated by commas");

@@ -29,8 +29,8 @@ static size_t find_last_change_number(const validation *all, const pd_flag *flag
 
 /* Link each flag to its last change by its mark, and each change to the one before it of the same
  * flag. The marks hold until another operation gets the lock. */
-static void link_changes(validation *all) {
-  uint32_t next = all->visit_mark = pd__next_visit_marks((uint32_t)all->changes->count);
+static void link_changes_by_flag(validation *all) {
+  uint32_t next = all->visit_mark = pd__names_reserve_visit_marks((uint32_t)all->changes->count);
   for (size_t i = 0; i < all->changes->count; i++) {
     pd_flag *flag = all->changes->items[i].flag;
     all->previous[i] = find_last_change_number(all, flag);
@@ -56,7 +56,7 @@ static void compute_proposed_entry(const validation *all, const pd_flag *flag, p
   uint32_t dropped = 0, rank = 0; /* bits of the sources whose earlier values are dropped */
   for (size_t at = find_last_change_number(all, flag); at > 0; at = all->previous[at - 1]) {
     const pd__change *change = &all->changes->items[at - 1];
-    pd_source source = pd__change_source(change);
+    pd_source source = pd__change_get_effective_source(change);
     dropped |= pd__change_drops(change);
     if (change->action != PD__ASSIGN || dropped & PD__SOURCE_BIT(source)) continue;
     if (best && pd_source_rank(source) <= rank) continue;
@@ -79,7 +79,7 @@ static void compute_proposed_entry(const validation *all, const pd_flag *flag, p
   out->value = best->value;
   out->origin = best->origin;
   bool unset = best->resets && flag->optional;
-  out->origin.source = unset ? PD_SOURCE_DEFAULT : pd__change_source(best);
+  out->origin.source = unset ? PD_SOURCE_DEFAULT : pd__change_get_effective_source(best);
   out->replaced = false;
   out->unset = unset;
 }
@@ -132,7 +132,7 @@ static void add_hook_validator(validation *all, pd__hook *hook) {
 static void collect_validators(validation *all) {
   const pd__changes *changes = all->changes;
   pd__hook *added = changes->added_validator ? pd__hook_find(changes->added_validator) : NULL;
-  link_changes(all);
+  link_changes_by_flag(all);
   all->round = ++last_round;
   all->added = pd__validators_added;
   if (added) add_hook_validator(all, added);
@@ -152,7 +152,7 @@ static void collect_validators(validation *all) {
   }
 }
 
-static void check_required(validation *all) {
+static void check_required_flags(validation *all) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd_flag_def *def = pd__flag_def(flag);
     pd_flag_entry entry;
@@ -186,7 +186,7 @@ static void adopt_values_to_check(pd__changes *changes) {
 /* Returns whether the validators have seen the values as they are now, and none was added. */
 static bool is_validation_current(validation *all) {
   if (all->added != pd__validators_added) return false;
-  link_changes(all);
+  link_changes_by_flag(all);
   for (const pd__question *each = all->first; each; each = each->next) {
     if (each->hook && each->hook->removed) return false;
     for (size_t i = 0; i < each->count; i++) {
@@ -212,14 +212,14 @@ static bool run_validation_round(pd__changes *changes) {
   if (all.previous) collect_validators(&all);
   if (all.memory_out) pd__report_fail_memory(changes->report);
   if (changes->report->status != PD_OK) return true;
-  bool pinned = pd__questions_pin(changes->operation, all.first);
-  if (pinned && all.first) pd__questions_ask(changes->operation, all.first);
+  bool pinned = pd__questions_pin_modules(changes->operation, all.first);
+  if (pinned && all.first) pd__questions_call_validators(changes->operation, all.first);
   if (!pinned || all.first) pd__prepare_changes_again(changes);
   if (changes->report->status != PD_OK) return true;
   if (!pinned || !is_validation_current(&all)) return false;
   if (changes->yields && pd__questions_collect_fleet_refusals(all.first, &changes->refusals, arena))
     return false;
-  if (changes->ask_all) check_required(&all);
+  if (changes->ask_all) check_required_flags(&all);
   pd__questions_report_rejections(all.first, changes->report);
   return true;
 }

@@ -53,7 +53,7 @@ void pd__warn_of_deprecated_flag(pd_flag *flag, const pd_origin *origin) {
   const pd_flag_def *def = pd__flag_def(flag);
   if (flag->warned) return;
   flag->warned = true;
-  pd__origin_write_subject(flag->name, origin, source);
+  pd__origin_write_message_subject(flag->name, origin, source);
   const char *what = def->retired ? "is retired, its value is ignored" : "is deprecated";
   pd__fail(pd__warning_add(PD_WARNING_DEPRECATED), PD_OK, "%s %s: %s", source, what,
            def->retired ? def->retired : def->deprecated);
@@ -79,7 +79,7 @@ static warning *unlink_next_warning(void) {
 void pd__warnings_deliver(pd__operation *operation) {
   for (bool any = true; any && pd__has_pending_work(PD__WORK_WARNINGS);) {
     pd__operation_lock(operation);
-    pd__handler to = pd__handler_pin(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
+    pd__handler to = pd__handler_pin_module(operation, &pd__handlers[PD__HANDLE_WARNINGS]);
     warning *taken __attribute__((cleanup(free_warning))) =
         to.function ? unlink_next_warning() : NULL;
     any = taken != NULL;

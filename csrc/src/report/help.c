@@ -212,7 +212,7 @@ static const built_in built_ins[] = {
 
 static bool is_defined_flag(const char *name) {
   pd__platform_lock();
-  bool found = pd__names_find_defined(name, strlen(name)) != NULL;
+  bool found = pd__names_find_defined_node(name, strlen(name)) != NULL;
   pd__platform_unlock();
   return found;
 }
