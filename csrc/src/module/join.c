@@ -68,7 +68,7 @@ void pd__member_undefine(pd__operation *operation, pd_module *module) {
 
 void pd__member_remove_registered(pd__operation *operation, pd_module *module) {
   pd__registered_remove_of_module(operation, module);
-  pd__impls_remove_of_module(operation, module);
+  pd__impls_unregister_for_module(operation, module);
   pd__hooks_remove_for_module(operation, module);
 }
 
@@ -149,7 +149,7 @@ static bool link_and_reserve_names(attempt *at) {
   pd__report *refused = &at->refused;
   if (!pd__impls_link(defs->impls, defs->impls_count, refused)) return false;
   bool both = defs->impls_count > 0;
-  bool checked = !both || pd__impls_check_cell_names(defs->cells, defs->count, refused);
+  bool checked = !both || pd__impls_check_flag_collisions(defs->cells, defs->count, refused);
   if (checked && pd__stage_reserve_names(&at->stage, refused)) return true;
   pd__impls_unlink(defs->impls, defs->impls_count);
   return false;
@@ -183,7 +183,7 @@ static void publish_attempt(attempt *at) {
   at->defs = NULL;
   pd__stage_publish(&at->stage, &at->waiting);
   pd__runtime_defs_store_result(at->runtime_defs, defs, NULL);
-  pd__impls_update_families(at->operation, &at->waiting);
+  pd__families_update_changed(at->operation, &at->waiting);
 }
 
 /* A refused record has joined, too: it isn't read again until it is loaded again. */
@@ -398,7 +398,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
   }
   join_all_runtime_defs(operation, record, load);
   pd__report waiting = {.list = NULL};
-  pd__impls_update_families(operation, load ? &load->report : &waiting);
+  pd__families_update_changed(operation, load ? &load->report : &waiting);
   return record->state;
 }
 
@@ -468,7 +468,7 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
   pd__module_mark_gone(module);
   __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);
   __atomic_store_n(&record->host, NULL, __ATOMIC_RELEASE);
-  pd__impls_update_families(operation, &waiting);
+  pd__families_update_changed(operation, &waiting);
 }
 
 /* Doesn't wait for calls into the module: none is running, as it would keep the module loaded. */

@@ -212,7 +212,7 @@ static void load_module(pd__loading *load, pd__report *caller, pd_module **out) 
   bool accepted = try_accept_load(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
   void *closing = commit_or_abort_load(&operation, load, accepted);
-  pd__impls_update_families(&operation, report);
+  pd__families_update_changed(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
   if (closing) close_module(module, closing);

@@ -53,8 +53,8 @@ static void read_op_def(pd__defs *defs, const pd_op_def *op, pd__report *report)
     status = copy ? pd__impl_convert(op, copy, &err) : pd__fail_memory(&err);
     op = copy;
   }
-  if (status == PD_OK) status = pd__impl_check(op, &err); /* NOLINT: converted */
-  if (status == PD_OK) status = pd__impl_check_native(op, &err);
+  if (status == PD_OK) status = pd__impl_check_record(op, &err); /* NOLINT: converted */
+  if (status == PD_OK) status = pd__impl_check_native_record(op, &err);
   if (status == PD_OK) {
     defs->cells[defs->count++] = (pd__cell){.def = (const pd_flag_def *)(const void *)op};
   } else {

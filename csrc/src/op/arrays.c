@@ -85,7 +85,7 @@ static bool skip_dimensions(const char **at) {
 
 /* Reads the next array and the comma behind it. Returns false where the text is wrong, and *at is
  * there. */
-static bool read_array(const char **at, array *out) {
+static bool read_array_spec(const char **at, array *out) {
   *out = (array){.type = read_array_word(at)};
   if (!is_type_name(out->type)) {
     *at = out->type.at;
@@ -105,7 +105,7 @@ static bool read_array(const char **at, array *out) {
 const char *pd__arrays_find_error(const char *text) {
   array one = {.more = true};
   while (one.more) {
-    if (!read_array(&text, &one)) return text;
+    if (!read_array_spec(&text, &one)) return text;
   }
   return NULL;
 }
@@ -247,10 +247,10 @@ static const char *find_arrays_text(const pd_op *op) {
   return text;
 }
 
-static size_t count_arrays(const char *text) {
+static size_t count_array_specs(const char *text) {
   array one = {.more = true};
   size_t count = 0;
-  for (; one.more; count++) read_array(&text, &one);
+  for (; one.more; count++) read_array_spec(&text, &one);
   return count;
 }
 
@@ -261,13 +261,13 @@ pd_status pd_op_check_arrays(const pd_op *op, const void *const *tensors, size_t
   const char *text = find_arrays_text(op);
   sizes all = {.count = 0};
   array expected = {.type = {"any", 3}, .at = "]", .leading = true};
-  if (text && count_arrays(text) != count) {
-    return pd__fail(err, PD_ERR_TYPE, "%zu arrays, expected %zu: %s", count, count_arrays(text),
-                    text);
+  if (text && count_array_specs(text) != count) {
+    return pd__fail(err, PD_ERR_TYPE, "%zu arrays, expected %zu: %s", count,
+                    count_array_specs(text), text);
   }
   for (size_t i = 0; i < count; i++) {
     if (!tensors[i]) return pd__fail(err, PD_ERR_TYPE, "array %zu: it is NULL", i);
-    if (text) read_array(&text, &expected);
+    if (text) read_array_spec(&text, &expected);
     pd_status status = check_array(&expected, tensors[i], i, &all, err);
     if (status != PD_OK) return status;
   }

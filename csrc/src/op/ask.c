@@ -73,7 +73,7 @@ static void end_usable_query(const reply *got) {
   if (impl) store_usable_answer(impl, got->why);
   pd__impl *waiting = find_waiting_impl(of);
   if (waiting) store_usable_answer(waiting, got->why);
-  if (!got->given || waiting) pd__op_mark_changed(of->op);
+  if (!got->given || waiting) pd__op_queue_as_changed(of->op);
 }
 
 static void ask_unlocked(pd__operation *operation, pd__op *op, pd__impl *impl) {
@@ -120,7 +120,7 @@ static void drop_lost_calls(void) {
 static void clear_asking_marks(pd__op *op) {
   for (pd__impl *each = op->candidates; each; each = each->next_candidate) {
     if (!each->asking) continue;
-    pd__op_mark_changed(op);
+    pd__op_queue_as_changed(op);
     op->last_compared = NULL;
     each->asking = false;
   }
@@ -166,7 +166,7 @@ bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best) {
   return slot != NULL;
 }
 
-void pd__impl_keep_loaded(pd__operation *operation, pd__impl *impl) {
+void pd__impl_make_module_permanent(pd__operation *operation, pd__impl *impl) {
   uint64_t number = impl->number;
   bool staged = !impl->op;
   if (pd__module_make_permanent(operation, impl->module)) return;
@@ -181,12 +181,12 @@ static bool has_exclusive_choice(const pd__family *family, const char *list, pd_
   pd__preference item;
   *out = (pd__preference){.kind = PD__REST};
   while (pd__preference_next(&list, &item)) *out = item;
-  return out->kind == PD__ONLY && pd__preference_is_known(family, out);
+  return out->kind == PD__ONLY && pd__preference_has_candidate(family, out);
 }
 
 static bool is_listed_impl(const pd__impl *impl, const char *list) {
   bool named;
-  return pd__preference_find(list, impl->name, &named) > 0;
+  return pd__preference_find_rank(list, impl->name, &named) > 0;
 }
 
 /* Asks the next of those that the list has, until one can run. Returns whether it has asked. */
@@ -220,8 +220,8 @@ bool pd__preference_is_unusable(const pd__family *family, const char *list, char
   return true;
 }
 
-bool pd__preference_ask_if_unusable(pd__operation *operation, pd__family *family, const char *list,
-                                    char *why, size_t size) {
+bool pd__preference_ask_whether_unusable(pd__operation *operation, pd__family *family,
+                                         const char *list, char *why, size_t size) {
   pd__preference item;
   if (!has_exclusive_choice(family, list, &item)) return false;
   while (probe_next_impl(operation, family, list)) continue;

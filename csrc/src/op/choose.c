@@ -25,14 +25,15 @@ typedef struct comparison {
   size_t position; /* of `found` */
 } comparison;
 
-static void compare_candidates(comparison *of, pd__impl *first, const char *list,
-                               bool foreign_too) {
+static void update_best_candidate(comparison *of, pd__impl *first, const char *list,
+                                  bool foreign_too) {
   for (pd__impl *each = first; each; each = each->next_candidate) {
     bool named;
     if (pd__impl_is_foreign(each) && !foreign_too) continue;
     if (each->def->kind == PD_KIND_OP && !of->native) of->native = each;
     each->choice_missed_answer |= each->asking;
-    size_t place = pd__impl_is_usable(each) ? pd__preference_find(list, each->name, &named) : 0;
+    size_t place =
+        pd__impl_is_usable(each) ? pd__preference_find_rank(list, each->name, &named) : 0;
     if (place == 0 || !is_better_candidate(each, place, of->found, of->position)) continue;
     of->found = each;
     of->position = place;
@@ -43,7 +44,7 @@ static void compare_candidates(comparison *of, pd__impl *first, const char *list
  * never empty. */
 static pd__impl *find_best_in_list(const pd__op *op, const char *list, bool foreign_too) {
   comparison of = {0};
-  compare_candidates(&of, op->candidates, list, foreign_too);
+  update_best_candidate(&of, op->candidates, list, foreign_too);
   return of.found ? of.found : of.native;
 }
 
@@ -54,11 +55,12 @@ static pd__impl *find_best_in_process_list(pd__op *op, const char *list) {
   comparison of = {0};
   if (again) {
     bool counts = op->winner && pd__impl_is_usable(op->winner);
-    of.position = counts ? pd__preference_find(list, op->winner->name, &named) : 0;
+    of.position = counts ? pd__preference_find_rank(list, op->winner->name, &named) : 0;
     of.found = of.position > 0 ? op->winner : NULL;
     of.native = op->native;
   }
-  compare_candidates(&of, again ? op->last_compared->next_candidate : op->candidates, list, false);
+  update_best_candidate(&of, again ? op->last_compared->next_candidate : op->candidates, list,
+                        false);
   op->native = of.native;
   op->chosen_from = list;
   if (!again) op->last_compared = NULL;
@@ -84,7 +86,7 @@ static pd__impl *find_best_usable_impl(pd__operation *operation, pd__op *op, con
     if (best && !best->asked && !best->asking) {
       pd__impl_ask_usable(operation, op, best);
     } else if (best && !native && pd__impl_must_stay_loaded(op, best)) {
-      pd__impl_keep_loaded(operation, best);
+      pd__impl_make_module_permanent(operation, best);
     } else {
       return best;
     }
@@ -147,7 +149,7 @@ static void enable_scoped_slot(pd__op *op, const pd_op_def *def) {
   __atomic_store_n(&slot->find, find_scoped_function, __ATOMIC_RELEASE);
 }
 
-static void publish_choice(pd__op *op, pd__impl *best) {
+static void store_choice_in_slots(pd__op *op, pd__impl *best) {
   bool everywhere = can_serve_all_modules(op, best);
   op->winner = best;
   op->last_compared = op->last_candidate;
@@ -161,7 +163,7 @@ static void publish_choice(pd__op *op, pd__impl *best) {
 }
 
 static void choose_impls_for_op(pd__operation *operation, pd__op *op) {
-  publish_choice(op, find_best_usable_impl(operation, op, NULL));
+  store_choice_in_slots(op, find_best_usable_impl(operation, op, NULL));
   for (pd__view *view = op->views; view; view = view->next) choose_for_view(operation, op, view);
 }
 
@@ -169,7 +171,7 @@ static void choose_impls_for_op(pd__operation *operation, pd__op *op) {
 static void warn_if_choice_unusable(pd__operation *operation, pd__family *family) {
   const char *list = get_process_list(family);
   char why[PD__WHY_SIZE];
-  bool alone = pd__preference_ask_if_unusable(operation, family, list, why, sizeof why);
+  bool alone = pd__preference_ask_whether_unusable(operation, family, list, why, sizeof why);
   if (list != get_process_list(family)) return; /* who has set it chooses */
   bool warned = family->warned_of == list;
   family->warned_of = alone ? list : NULL;
@@ -201,7 +203,7 @@ void pd__family_choose_for_changed_ops(pd__operation *operation, pd__family *fam
 /* ---- Choices of callers that can call foreign implementations ---- */
 
 /* Returns NULL if none can run. */
-const pd__impl *pd__op_find_best_in_thread(pd__operation *operation, const pd_op *op) {
+const pd__impl *pd__op_choose_for_thread(pd__operation *operation, const pd_op *op) {
   for (;;) {
     const pd_flag *flag = pd__cell_flag(&op->family->cell);
     pd__impl *best = find_best_in_list(op, flag ? pd__flag_value_in_thread(flag).str : "*", true);
@@ -212,7 +214,7 @@ const pd__impl *pd__op_find_best_in_thread(pd__operation *operation, const pd_op
 
 const uint64_t *pd_op_revision(void) { return &pd__impl_revision; }
 
-pd__impl *pd__op_find_best(pd__op *op, const char *list) {
+pd__impl *pd__op_find_best_in_list(pd__op *op, const char *list) {
   return list == get_process_list(op->family) ? find_best_in_process_list(op, list)
                                               : find_best_in_list(op, list, false);
 }

@@ -28,7 +28,7 @@ typedef struct name_key {
   const pd__family *except;
 } name_key;
 
-static bool has_name(uint32_t item, const void *key) {
+static bool has_family_name(uint32_t item, const void *key) {
   const name_key *wanted = key;
   const char *name = get_family(item)->name;
   return !strncmp(name, wanted->name, wanted->length) && !name[wanted->length];
@@ -41,7 +41,7 @@ pd__family *pd__family_next(const pd__family *previous) {
 
 pd__family *pd__family_find(const char *name, size_t length) {
   name_key wanted = {name, length, NULL};
-  uint32_t item = pd__table_find(&by_name, pd__hash_text(name, length), has_name, &wanted);
+  uint32_t item = pd__table_find(&by_name, pd__hash_text(name, length), has_family_name, &wanted);
   return item ? get_family(item) : NULL;
 }
 
@@ -76,13 +76,13 @@ pd__family *pd__family_find_or_add(const char *name) {
 
 /* ---- Families by the name of their flag ---- */
 
-static uint32_t hash_flag(const char *name, size_t length) {
+static uint32_t hash_flag_name(const char *name, size_t length) {
   char folded[PD_NAME_MAX + 1];
   for (size_t i = 0; i < length; i++) folded[i] = pd__normalize_dash(name[i]);
   return pd__hash_text(folded, length);
 }
 
-static bool has_flag(uint32_t item, const void *key) {
+static bool has_flag_name(uint32_t item, const void *key) {
   const name_key *wanted = key;
   const char *own = get_family(item)->def.name;
   if (get_family(item) == wanted->except) return false;
@@ -96,14 +96,14 @@ const pd__family *pd__family_find_by_flag_name(const char *name, size_t length,
                                                const pd__family *except) {
   name_key wanted = {name, length, except};
   if (length > PD_NAME_MAX) return NULL;
-  uint32_t item = pd__table_find(&by_flag, hash_flag(name, length), has_flag, &wanted);
+  uint32_t item = pd__table_find(&by_flag, hash_flag_name(name, length), has_flag_name, &wanted);
   return item ? get_family(item) : NULL;
 }
 
 bool pd__family_reserve_member(void) { return pd__table_reserve(&by_flag, 1); }
 
 void pd__family_adjust_member_count(pd__family *family, int change) {
-  uint32_t hash = hash_flag(family->def.name, strlen(family->def.name));
+  uint32_t hash = hash_flag_name(family->def.name, strlen(family->def.name));
   bool had = family->members > 0;
   family->members += (size_t)change;
   bool has = family->members > 0;
@@ -119,7 +119,7 @@ typedef struct op_key {
   const pd_op_signature *signature;
 } op_key;
 
-static bool has_types(uint32_t item, const void *key) {
+static bool has_op_types(uint32_t item, const void *key) {
   const op_key *wanted = key;
   const pd__op *op = get_op(item);
   return op->family == wanted->family &&
@@ -132,10 +132,10 @@ static bool op_matches_signature(uint32_t item, const void *key) {
   return op->family == wanted->family && pd__signature_is_same(op, wanted->signature);
 }
 
-pd__op *pd__op_find_of_types(const pd__family *family, const uint8_t *types) {
+pd__op *pd__op_find_by_types(const pd__family *family, const uint8_t *types) {
   op_key wanted = {family, types, NULL};
-  uint32_t hash = pd__types_hash(family->number, types);
-  uint32_t item = pd__table_find(&by_types, hash, has_types, &wanted);
+  uint32_t hash = pd__signature_hash_types(family->number, types);
+  uint32_t item = pd__table_find(&by_types, hash, has_op_types, &wanted);
   return item ? get_op(item) : NULL;
 }
 
@@ -156,16 +156,16 @@ pd__op *pd__op_find_or_add(pd__family *family, const pd_op_signature *of) {
   pd__op *op = room ? make_op(family, of) : NULL;
   if (op) item = (uint32_t)pd__numbered_add(&ops, op);
   if (!item) return NULL;
-  bool first = !pd__op_find_of_types(family, op->types);
+  bool first = !pd__op_find_by_types(family, op->types);
   pd__table_add(&by_text, hash, item);
-  if (first) pd__table_add(&by_types, pd__types_hash(family->number, op->types), item);
+  if (first) pd__table_add(&by_types, pd__signature_hash_types(family->number, op->types), item);
   *(family->last_op ? &family->last_op->next : &family->ops) = op;
   return family->last_op = op;
 }
 
 /* ---- What is due ---- */
 
-void pd__op_mark_changed(pd__op *op) {
+void pd__op_queue_as_changed(pd__op *op) {
   pd__family *family = op->family;
   if (!op->changed) {
     op->changed = true;

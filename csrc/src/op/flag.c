@@ -69,7 +69,7 @@ static void update_family(pd__operation *operation, pd__family *family, pd__repo
   }
 }
 
-void pd__impls_update_families(pd__operation *operation, pd__report *waiting) {
+void pd__families_update_changed(pd__operation *operation, pd__report *waiting) {
   for (pd__family *family; (family = pd__family_pop_changed());) {
     update_family(operation, family, waiting);
   }

@@ -43,7 +43,7 @@ static const char *explain_choice(const pd__impl *impl) {
   if (impl == op->winner) return "chosen";
   if (impl->why) return impl->why;
   if (pd__impl_is_foreign(impl)) return "is not native code: modules don't call it";
-  if (flag && pd__preference_find(pd__flag_value(flag).str, impl->name, &named) == 0) {
+  if (flag && pd__preference_find_rank(pd__flag_value(flag).str, impl->name, &named) == 0) {
     snprintf(text, sizeof text, "%s leaves it out", op->family->def.name);
   } else {
     snprintf(text, sizeof text, "after '%s' in the order", op->winner ? op->winner->name : "");
@@ -52,7 +52,7 @@ static const char *explain_choice(const pd__impl *impl) {
 }
 
 /* "; *0: double (double, double): native of rank 0 at pow.c:3 in libpow.so (chosen), …" */
-static void list_candidates(const pd__family *family, char *out, size_t size) {
+static void append_candidates_text(const pd__family *family, char *out, size_t size) {
   char place[PD__RECORD_LOCATION_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
@@ -69,7 +69,7 @@ static void list_candidates(const pd__family *family, char *out, size_t size) {
 static pd_status fail_op_not_found(const char *name, const pd__family *family, pd_error *err) {
   char found[900] = "", escaped[PD__ESCAPED_SIZE];
   if (!family) return fail_unknown_op(name, err);
-  list_candidates(family, found, sizeof found);
+  append_candidates_text(family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no such signature%s",
                   pd__escape_text(escaped, name), *found ? found : ", and none that is defined");
 }
@@ -80,7 +80,7 @@ pd_status pd_op_find(const char *name, const uint8_t *types, pd_op **out, pd_err
   PD__LOCKED_OPERATION(operation);
   pd__family *family = pd__family_find(name, strlen(name));
   if (family && family->members == 0) family = NULL;
-  pd__op *op = family && types ? pd__op_find_of_types(family, types) : NULL;
+  pd__op *op = family && types ? pd__op_find_by_types(family, types) : NULL;
   if (family && !types) op = family->ops;
   if (op) *out = op;
   return pd__operation_return(&operation, op ? PD_OK : fail_op_not_found(name, family, err));
@@ -172,7 +172,7 @@ pd_status pd_op_choose(const pd_op *op, pd_impl_info *info, pd_error *err) {
   pd_status status = pd__sized_check(info, sizeof found, "info", err);
   if (status != PD_OK) return status;
   PD__LOCKED_OPERATION(operation);
-  const pd__impl *impl = pd__op_find_best_in_thread(&operation, op);
+  const pd__impl *impl = pd__op_choose_for_thread(&operation, op);
   if (!impl) {
     status = pd__fail(err, PD_ERR_UNDEFINED, "operation '%s', %s: no implementation can run here",
                       op->family->name, op->text);

@@ -19,9 +19,9 @@ static void add_unready_winner(joining *of, pd__op *op, pd__impl *impl, bool kee
 }
 
 /* Returns the candidate that would win, without waiting for answers of others. */
-static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
+static pd__impl *predict_winning_impl(joining *of, pd__op *op, const char *list) {
   for (;;) {
-    pd__impl *best = pd__op_find_best(op, list);
+    pd__impl *best = pd__op_find_best_in_list(op, list);
     if (!best || best->asked || best->asking) return best;
     bool answers = !best->def->choice.usable;
     if (answers) pd__impl_ask_usable(of->operation, op, best); /* asks nobody */
@@ -29,8 +29,8 @@ static pd__impl *find_winning_impl(joining *of, pd__op *op, const char *list) {
   }
 }
 
-static void add_if_unready(joining *of, pd__op *op, const char *list) {
-  pd__impl *best = find_winning_impl(of, op, list);
+static void add_winner_if_unready(joining *of, pd__op *op, const char *list) {
+  pd__impl *best = predict_winning_impl(of, op, list);
   if (!best || best->asking) return;
   if (!best->asked) {
     add_unready_winner(of, op, best, false);
@@ -45,9 +45,9 @@ pd__unready_winner *pd__impls_find_unready_winners(pd__operation *operation, con
   for (size_t i = 0; i < count; i++) {
     pd__op *op = impls[i].op;
     if (op->family->members == 0) continue;
-    add_if_unready(&of, op, pd__family_get_preference_list(operation, op->family));
+    add_winner_if_unready(&of, op, pd__family_get_preference_list(operation, op->family));
     for (const pd__view *view = op->views; view; view = view->next)
-      add_if_unready(&of, op, view->list);
+      add_winner_if_unready(&of, op, view->list);
   }
   return of.first;
 }
@@ -59,7 +59,7 @@ void pd__winners_make_ready(pd__operation *operation, const pd__unready_winner *
     if (!impl || impl->asking) continue;
     if (!winners->keeps && !impl->asked) pd__impl_ask_usable(operation, winners->op, impl);
     if (winners->keeps && !pd__module_is_permanent(impl->module))
-      pd__impl_keep_loaded(operation, impl);
+      pd__impl_make_module_permanent(operation, impl);
   }
 }
 

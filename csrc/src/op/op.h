@@ -63,7 +63,8 @@ struct pd__family {
   size_t definitions;    /* of them: those that define an operation */
   size_t scoped, plain;  /* of them: those that say whether the flag is */
   const char *warned_of; /* a list that leaves only what can't run; interned */
-  bool changed; /* for pd__impls_update_families: choose for its due operations, define the flag */
+  bool
+      changed; /* for pd__families_update_changed: choose for its due operations, define the flag */
   bool missed_answer;      /* an answer has come that a choice has missed */
   bool redefined;          /* the flag was defined since the last choice */
   bool has_waiting_values; /* values of the flag wait until its validators have been asked */
@@ -77,7 +78,7 @@ bool pd__signature_is_same(const pd__op *op, const pd_op_signature *of);
 
 /* Hashes of a signature and of its types alone, in a family of that number. */
 uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of);
-uint32_t pd__types_hash(uint32_t family, const uint8_t *types);
+uint32_t pd__signature_hash_types(uint32_t family, const uint8_t *types);
 
 /* ---- Families and operations (family.c) ---- */
 
@@ -91,7 +92,7 @@ pd__family *pd__family_find_or_add(const char *name);
 pd__op *pd__op_find_or_add(pd__family *family, const pd_op_signature *of);
 
 /* Returns the first operation of the family that has these types; NULL if there is none. */
-pd__op *pd__op_find_of_types(const pd__family *family, const uint8_t *types);
+pd__op *pd__op_find_by_types(const pd__family *family, const uint8_t *types);
 
 /* Returns a family with members, other than `except`, whose flag has that name; NULL if there is
  * none. */
@@ -103,9 +104,9 @@ const pd__family *pd__family_find_by_flag_name(const char *name, size_t length,
 bool pd__family_reserve_member(void);
 void pd__family_adjust_member_count(pd__family *family, int change);
 
-/* pd__op_mark_changed appends an operation and its family to what is due. The others remove the
+/* pd__op_queue_as_changed appends an operation and its family to what is due. The others remove the
  * next one; NULL if nothing is. */
-void pd__op_mark_changed(pd__op *op);
+void pd__op_queue_as_changed(pd__op *op);
 pd__family *pd__family_pop_changed(void);
 pd__op *pd__op_pop_changed(pd__family *family);
 
@@ -120,10 +121,10 @@ const char *pd__impl_write_location(const pd_op_def *def, const pd_module *modul
 pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err);
 
 /* Checks a record of the current layout by itself. Needs no lock. */
-pd_status pd__impl_check(const pd_op_def *def, pd_error *err);
+pd_status pd__impl_check_record(const pd_op_def *def, pd_error *err);
 
 /* Checks further what holds for records of modules. Needs no lock. */
-pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err);
+pd_status pd__impl_check_native_record(const pd_op_def *def, pd_error *err);
 
 /* Links records to their operations, all or none; reports why not. Doesn't release the lock. The
  * registry uses the records until pd__impls_unlink. */
@@ -132,7 +133,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count);
 
 /* Returns whether definitions of flags, in the same module, leave the flags of the operations
  * alone; reports the others. */
-bool pd__impls_check_cell_names(const pd__cell *cells, size_t count, pd__report *report);
+bool pd__impls_check_flag_collisions(const pd__cell *cells, size_t count, pd__report *report);
 
 /* Returns whether the flags of linked records are defined; reports why not. */
 bool pd__impls_check_flags_defined(const pd__impl *impls, size_t count, pd__report *report);
@@ -141,7 +142,7 @@ bool pd__impls_check_flags_defined(const pd__impl *impls, size_t count, pd__repo
 pd__impl *pd__impl_find(uint64_t number);
 
 /* "; it has *0: double (double, double) at pow.c:3, …": the signatures that are defined. */
-void pd__list_signatures(const pd__family *family, char *out, size_t size);
+void pd__family_append_signatures(const pd__family *family, char *out, size_t size);
 
 /* ---- Asking and keeping (ask.c). Each function releases the lock. ---- */
 
@@ -162,14 +163,14 @@ void pd__impls_reset_in_child(void);
 /* A call can't pin the module that it jumps into. So a module whose implementation other modules
  * call stays loaded until the process ends. */
 bool pd__impl_must_stay_loaded(const pd__op *op, const pd__impl *best);
-void pd__impl_keep_loaded(pd__operation *operation, pd__impl *impl);
+void pd__impl_make_module_permanent(pd__operation *operation, pd__impl *impl);
 
 /* Returns whether the list ends with a name and !, and of the implementations that it has, among
  * them one of that name, none can run; `why` is then the reason in words. The second function asks
  * them. */
 bool pd__preference_is_unusable(const pd__family *family, const char *list, char *why, size_t size);
-bool pd__preference_ask_if_unusable(pd__operation *operation, pd__family *family, const char *list,
-                                    char *why, size_t size);
+bool pd__preference_ask_whether_unusable(pd__operation *operation, pd__family *family,
+                                         const char *list, char *why, size_t size);
 
 /* ---- Joining (join.c) ----
  *
@@ -208,13 +209,13 @@ const char *pd__family_get_preference_list(pd__operation *operation, pd__family 
 
 /* Defines the flags of operations that were added, undefines those of operations that were removed,
  * and chooses the implementations of both. May release the lock. */
-void pd__impls_update_families(pd__operation *operation, pd__report *waiting);
+void pd__families_update_changed(pd__operation *operation, pd__report *waiting);
 
 /* ---- Choosing (choose.c) ---- */
 
 /* Returns the candidate that code of modules would call by that list, whether or not it has been
  * asked; NULL if there is none. */
-pd__impl *pd__op_find_best(pd__op *op, const char *list);
+pd__impl *pd__op_find_best_in_list(pd__op *op, const char *list);
 
 /* What the header's pd_op_revision points to; changed under the lock. */
 extern uint64_t pd__impl_revision;
@@ -224,7 +225,7 @@ static inline bool pd__impl_is_foreign(const pd__impl *impl) { return !impl->def
 
 /* Returns what runs for a caller on this thread that can also call foreign implementations; NULL if
  * none can run. May release the lock. */
-const pd__impl *pd__op_find_best_in_thread(pd__operation *operation, const pd_op *op);
+const pd__impl *pd__op_choose_for_thread(pd__operation *operation, const pd_op *op);
 
 /* Chooses the implementations of a family. Releases the lock to ask whether one is usable, and to
  * keep its module loaded. */
@@ -242,7 +243,7 @@ const char *pd__arrays_find_error(const char *text);
 /* ---- At run time (register.c) ---- */
 
 /* A module leaves: unlinks what was registered whose code or slot is in it. */
-void pd__impls_remove_of_module(pd__operation *operation, const pd_module *module);
+void pd__impls_unregister_for_module(pd__operation *operation, const pd_module *module);
 
 /* ---- The text of the flag (preference.c) ---- */
 
@@ -257,12 +258,12 @@ bool pd__preference_next(const char **cursor, pd__preference *out);
 
 /* Returns the position of a candidate in the list, from 1; 0 if the list excludes it. *named is set
  * if the list has its name. */
-size_t pd__preference_find(const char *list, const char *name, bool *named);
+size_t pd__preference_find_rank(const char *list, const char *name, bool *named);
 
 bool pd__preference_is_named(const pd__preference *item, const char *name);
 
 /* Returns whether there is a candidate of that name. */
-bool pd__preference_is_known(const pd__family *family, const pd__preference *item);
+bool pd__preference_has_candidate(const pd__family *family, const pd__preference *item);
 
 /* ---- The validator of the flag (validate.c) ---- */
 

@@ -32,7 +32,7 @@ bool pd__preference_is_named(const pd__preference *item, const char *name) {
   return !strncmp(item->name, name, item->length) && !name[item->length];
 }
 
-size_t pd__preference_find(const char *list, const char *name, bool *named) {
+size_t pd__preference_find_rank(const char *list, const char *name, bool *named) {
   size_t found = 0, rest = 0, place = 0;
   pd__preference item;
   *named = false;
@@ -49,7 +49,7 @@ size_t pd__preference_find(const char *list, const char *name, bool *named) {
   return *named ? found : rest;
 }
 
-bool pd__preference_is_known(const pd__family *family, const pd__preference *item) {
+bool pd__preference_has_candidate(const pd__family *family, const pd__preference *item) {
   for (const pd__op *op = family->ops; op; op = op->next) {
     const pd__impl *each = op->candidates;
     while (each && !pd__preference_is_named(item, each->name)) each = each->next_candidate;

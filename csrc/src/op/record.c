@@ -54,7 +54,7 @@ pd_status pd__impl_convert(const pd_op_def *from, pd_op_def *to, pd_error *err) 
   return pd__record_check_and_copy(from, SMALLEST_OP, to, sizeof *to, "an operation's record", err);
 }
 
-pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
+pd_status pd__impl_check_record(const pd_op_def *def, pd_error *err) {
   const pd_op_signature *of = def->signature;
   if (def->kind < PD_KIND_OP || def->kind > PD_KIND_IMPL) {
     return fail_record(def, err, PD_ERR_ABI, "its kind is unknown, expected a pd_kind");
@@ -75,7 +75,7 @@ pd_status pd__impl_check(const pd_op_def *def, pd_error *err) {
   return def->about.arrays ? check_arrays_syntax(def, err) : PD_OK;
 }
 
-pd_status pd__impl_check_native(const pd_op_def *def, pd_error *err) {
+pd_status pd__impl_check_native_record(const pd_op_def *def, pd_error *err) {
   const pd_op_signature *of = def->signature;
   if (!def->choice.function) return fail_record(def, err, PD_ERR_ARGUMENT, "the function is NULL");
   if (!def->slot && def->kind != PD_KIND_IMPL) {
@@ -146,7 +146,8 @@ static bool is_same_source_line(const pd__impl *a, const pd__impl *b) {
 
 /* The same line, compiled into several modules, is one candidate; any other one needs its own name.
  * So it is enough to look at one of those that are there. */
-static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_error *err) {
+static pd_status check_unique_candidate_name(const pd__impl *fresh, const pd__op *op,
+                                             pd_error *err) {
   char mine[PD__RECORD_LOCATION_SIZE], theirs[PD__RECORD_LOCATION_SIZE];
   const pd__impl *old = *find_bucket(op, fresh->name);
   while (old && (old->op != op || old->name != fresh->name)) old = old->next_alike;
@@ -159,7 +160,7 @@ static pd_status check_candidate(const pd__impl *fresh, const pd__op *op, pd_err
 }
 
 /* An import without a function only looks on: it doesn't keep the flag, nor say what it is like. */
-static bool is_observer(const pd__impl *impl) {
+static bool is_import_without_fallback(const pd__impl *impl) {
   return impl->def->kind == PD_KIND_OP_IMPORT && !impl->def->choice.function;
 }
 
@@ -169,8 +170,8 @@ static void adjust_family_counts(const pd__impl *impl, int change) {
   size_t definitions = impl->def->kind == PD_KIND_OP ? (size_t)change : 0;
   op->definitions += definitions;
   family->definitions += definitions;
-  pd__op_mark_changed(op);
-  if (is_observer(impl)) return;
+  pd__op_queue_as_changed(op);
+  if (is_import_without_fallback(impl)) return;
   pd__family_adjust_member_count(family, change);
   if (impl->def->slot) *(impl->def->scoped ? &family->scoped : &family->plain) += (size_t)change;
 }
@@ -184,7 +185,8 @@ static void link_slot(pd__impl *impl) {
 }
 
 static pd_status link_candidate(pd__impl *impl, pd__op *op, pd_error *err) {
-  pd_status status = reserve_bucket_room() ? check_candidate(impl, op, err) : pd__fail_memory(err);
+  pd_status status =
+      reserve_bucket_room() ? check_unique_candidate_name(impl, op, err) : pd__fail_memory(err);
   if (status != PD_OK) return status;
   impl->number = pd__numbered_add(&candidates, impl);
   if (!impl->number) return pd__fail_memory(err);
@@ -212,7 +214,7 @@ static pd_status link_impl(pd__impl *impl, pd_error *err) {
   return PD_OK;
 }
 
-void pd__list_signatures(const pd__family *family, char *out, size_t size) {
+void pd__family_append_signatures(const pd__family *family, char *out, size_t size) {
   char place[PD__RECORD_LOCATION_SIZE];
   unsigned count = 0;
   for (const pd__op *op = family->ops; op; op = op->next) {
@@ -229,8 +231,9 @@ void pd__list_signatures(const pd__family *family, char *out, size_t size) {
 static pd_status check_signature_defined(const pd__impl *impl, pd_error *err) {
   char place[PD__RECORD_LOCATION_SIZE], found[700] = "";
   const pd__op *op = impl->op;
-  if (op->definitions > 0 || op->family->definitions == 0 || is_observer(impl)) return PD_OK;
-  pd__list_signatures(op->family, found, sizeof found);
+  if (op->definitions > 0 || op->family->definitions == 0 || is_import_without_fallback(impl))
+    return PD_OK;
+  pd__family_append_signatures(op->family, found, sizeof found);
   return pd__fail(err, PD_ERR_TYPE, "operation '%s' has no signature %s, which %s needs; it has %s",
                   op->family->name, op->text,
                   pd__impl_write_location(impl->def, impl->module, place), found);
@@ -289,7 +292,7 @@ static pd_status check_not_op_flag_name(const pd__naming *of, pd_error *err) {
                   of->def->line, family->name);
 }
 
-bool pd__impls_check_cell_names(const pd__cell *cells, size_t count, pd__report *report) {
+bool pd__impls_check_flag_collisions(const pd__cell *cells, size_t count, pd__report *report) {
   pd_error err;
   pd_status before = report->status;
   for (size_t i = 0; i < count; i++) {
@@ -358,7 +361,7 @@ static void unlink_candidate(pd__impl *impl) {
   if (op->winner != impl) return;
   op->winner = NULL;
   pd_flag *flag = pd__cell_flag(&op->family->cell);
-  if (flag) pd__preference_find(pd__flag_value(flag).str, impl->name, &named);
+  if (flag) pd__preference_find_rank(pd__flag_value(flag).str, impl->name, &named);
   if (!named) return;
   pd__fail(pd__warning_add(PD_WARNING_GENERAL), PD_OK,
            "%s: implementation '%s' of %s has left, and the next one runs", op->family->def.name,

@@ -31,7 +31,7 @@ static void release_impl_modules(pd__operation *operation, const registered_impl
 }
 
 /* Stores the texts for good: many records share them. */
-static bool store_record_texts(registered_impl *made) {
+static bool intern_record_texts(registered_impl *made) {
   pd_op_def *def = &made->def;
   const pd_op_def given = *def;
   made->signature = *given.signature;
@@ -54,7 +54,7 @@ static void drop_registered_impl(pd__operation *operation, registered_impl *gone
   free(gone);
 }
 
-static pd_status check_slot(const pd_op_def *def, pd_error *err) {
+static pd_status check_slot_and_function(const pd_op_def *def, pd_error *err) {
   bool imports = def->kind == PD_KIND_OP_IMPORT;
   if (imports && !def->slot) return pd__fail(err, PD_ERR_ARGUMENT, "an import's slot is NULL");
   if (imports || !def->slot || def->choice.function) return PD_OK;
@@ -65,8 +65,8 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
   pd_op_def whole;
   pd_status status = pd__impl_convert(def, &whole, err);
-  if (status == PD_OK) status = pd__impl_check(&whole, err);
-  if (status == PD_OK) status = check_slot(&whole, err);
+  if (status == PD_OK) status = pd__impl_check_record(&whole, err);
+  if (status == PD_OK) status = check_slot_and_function(&whole, err);
   registered_impl *made = status == PD_OK ? calloc(1, sizeof *made) : NULL;
   if (!made) return status == PD_OK ? pd__fail_memory(err) : status;
   made->def = whole;
@@ -77,7 +77,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   made->impl = (pd__impl){.def = &made->def, .module = made->modules[imports ? 1 : 0]};
   PD__LOCKED_OPERATION(operation);
   pd__report report = {.first = err};
-  pd_impl number = store_record_texts(made) ? pd__numbered_add(&all, made) : 0;
+  pd_impl number = intern_record_texts(made) ? pd__numbered_add(&all, made) : 0;
   if (!number) pd__report_fail_memory(&report);
   made->impl.registered = number;
   if (!number || !pd__impls_link(&made->impl, 1, &report)) {
@@ -88,7 +88,7 @@ pd_status pd_impl_register(const pd_op_def *def, pd_impl *out, pd_error *err) {
   }
   pd_impl before = out ? *out : 0;
   if (out) *out = number; /* `usable` may take it back */
-  pd__impls_update_families(&operation, &report);
+  pd__families_update_changed(&operation, &report);
   made = pd__numbered_find(&all, number); /* it may have left meanwhile */
   bool stays = !made || pd__impls_check_flags_defined(&made->impl, 1, &report);
   if (!stays) drop_registered_impl(&operation, made);
@@ -108,11 +108,11 @@ pd_status pd_impl_unregister(pd_impl impl, pd_error *err) {
   }
   pd__report waiting = {0}; /* of values that the flag has now refused: they wait */
   drop_registered_impl(&operation, found);
-  pd__impls_update_families(&operation, &waiting);
+  pd__families_update_changed(&operation, &waiting);
   return pd__operation_return(&operation, PD_OK);
 }
 
-void pd__impls_remove_of_module(pd__operation *operation, const pd_module *module) {
+void pd__impls_unregister_for_module(pd__operation *operation, const pd_module *module) {
   pd_impl last = 0;
   for (registered_impl *each; (each = pd__numbered_find_after(&all, last));) {
     size_t i = 0;

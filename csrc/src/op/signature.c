@@ -71,14 +71,14 @@ static bool has_same_structs(const uint8_t *types, const char *a, const char *b)
   return true;
 }
 
-static bool has_objects(const uint8_t *types) {
+static bool has_foreign_objects(const uint8_t *types) {
   return strchr((const char *)types, PD_CODE_OBJECT) != NULL;
 }
 
 /* Objects of another language are told apart by the text. */
 bool pd__signature_is_same(const pd__op *op, const pd_op_signature *of) {
   if (strcmp((const char *)op->types, (const char *)of->types) != 0) return false;
-  if (has_objects(of->types)) return !strcmp(op->text, of->text);
+  if (has_foreign_objects(of->types)) return !strcmp(op->text, of->text);
   return has_same_structs(op->types, op->text, of->text);
 }
 
@@ -106,7 +106,7 @@ static digest digest_types(uint32_t family, const uint8_t *types) {
   return made;
 }
 
-uint32_t pd__types_hash(uint32_t family, const uint8_t *types) {
+uint32_t pd__signature_hash_types(uint32_t family, const uint8_t *types) {
   digest made = digest_types(family, types);
   return pd__hash_text(made.bytes, made.used);
 }
@@ -115,8 +115,9 @@ uint32_t pd__types_hash(uint32_t family, const uint8_t *types) {
 uint32_t pd__signature_hash(uint32_t family, const pd_op_signature *of) {
   digest made = digest_types(family, of->types);
   reader in = {.at = of->text};
-  for (const char *at = of->text; has_objects(of->types) && *at; at++) digest_byte(&made, *at);
-  for (const uint8_t *type = of->types; !has_objects(of->types) && *type; type++) {
+  for (const char *at = of->text; has_foreign_objects(of->types) && *at; at++)
+    digest_byte(&made, *at);
+  for (const uint8_t *type = of->types; !has_foreign_objects(of->types) && *type; type++) {
     for (char byte = '1'; is_struct(*type) && byte;) digest_byte(&made, byte = read_type_byte(&in));
     skip_type_name(&in);
   }

@@ -20,7 +20,7 @@ static bool has_same_name(const pd__preference *a, const pd__preference *b) {
   return a->length == b->length && !memcmp(a->name, b->name, a->length);
 }
 
-static bool check_grammar(const char *list, char *why, size_t size) {
+static bool check_list_grammar(const char *list, char *why, size_t size) {
   const char *cursor = list;
   pd__preference item, earlier;
   while (pd__preference_next(&cursor, &item)) {
@@ -56,8 +56,8 @@ static const char *find_nearest_impl(const pd__family *family, const pd__prefere
   return best;
 }
 
-static bool reject_unknown(const pd__family *family, const pd__preference *item, char *why,
-                           size_t size) {
+static bool reject_unknown_impl(const pd__family *family, const pd__preference *item, char *why,
+                                size_t size) {
   const char *near = find_nearest_impl(family, item);
   reject_item(item, "is no implementation of ", why, size);
   pd__append_format(why, size, "%s", family->name);
@@ -80,9 +80,9 @@ void pd__preference_report_unmet(const pd__family *family, pd__report *report) {
   const pd_origin origin = flag ? pd__flag_origin(flag) : pd__at_run_time;
   while (pd__preference_next(&cursor, &item)) {
     if (item.kind == PD__REST || item.kind == PD__IF_THERE ||
-        pd__preference_is_known(family, &item))
+        pd__preference_has_candidate(family, &item))
       continue;
-    reject_unknown(family, &item, why, sizeof why);
+    reject_unknown_impl(family, &item, why, sizeof why);
     pd__report_fail(report, PD_ERR_UNDEFINED, "%s: %s",
                     pd__origin_write_message_subject(family->def.name, &origin, source), why);
   }
@@ -99,33 +99,33 @@ static bool can_name_later_impl(const pd_origin *origin) {
 }
 
 /* The caller holds the lock. */
-static bool check_known(const pd__family *family, const pd_flag_entry *entry, char *why,
-                        size_t size) {
+static bool check_impls_known(const pd__family *family, const pd_flag_entry *entry, char *why,
+                              size_t size) {
   pd__preference item;
   if (can_name_later_impl(&entry->origin)) return true;
   for (const char *cursor = entry->value.str; pd__preference_next(&cursor, &item);) {
     if (item.kind == PD__REST || item.kind == PD__IF_THERE ||
-        pd__preference_is_known(family, &item))
+        pd__preference_has_candidate(family, &item))
       continue;
-    return reject_unknown(family, &item, why, size);
+    return reject_unknown_impl(family, &item, why, size);
   }
   return true;
 }
 
 bool pd__preference_check_names_locked(const pd_flag_entry *const *entries, void *context,
                                        char *why, size_t size) {
-  return check_grammar(entries[0]->value.str, why, size) &&
-         check_known(context, entries[0], why, size);
+  return check_list_grammar(entries[0]->value.str, why, size) &&
+         check_impls_known(context, entries[0], why, size);
 }
 
 bool pd__preference_check(const pd_flag_entry *const *entries, void *context, char *why,
                           size_t size) {
   pd__family *family = context;
   const char *list = entries[0]->value.str;
-  if (!check_grammar(list, why, size)) return false;
+  if (!check_list_grammar(list, why, size)) return false;
   PD__LOCKED_OPERATION(operation);
-  bool runs = check_known(family, entries[0], why, size) &&
-              !pd__preference_ask_if_unusable(&operation, family, list, why, size);
+  bool runs = check_impls_known(family, entries[0], why, size) &&
+              !pd__preference_ask_whether_unusable(&operation, family, list, why, size);
   bool again = family->missed_answer;
   pd__operation_end(&operation);
   if (again) family->def.watch(NULL, family); /* chooses */
