@@ -66,10 +66,10 @@ TEST(late_definitions_are_read_only_if_their_field_lies_in_the_image) {
   record.size += (uint32_t)sizeof record.late;
   uintptr_t end = (uintptr_t)&record + record.size;
   begin();
-  CHECK(pd__runtime_defs_read(&record, end, true).first == &late);
-  CHECK(!pd__runtime_defs_read(&record, end - 1, true).first);
+  CHECK(pd__runtime_defs_get_range(&record, end, true).first == &late);
+  CHECK(!pd__runtime_defs_get_range(&record, end - 1, true).first);
   record.size--;
-  CHECK(!pd__runtime_defs_read(&record, end, true).first);
+  CHECK(!pd__runtime_defs_get_range(&record, end, true).first);
 }
 
 TEST(a_late_definition_that_is_NULL_defines_nothing) {
@@ -111,7 +111,7 @@ TEST(a_definition_that_is_too_small_is_not_renamed) {
   for (size_t i = 0; i < 2; i++) {
     CHECK(strstr(pd_error_list_at(errors, i)->message, "a definition has 8 bytes, expected "));
   }
-  pd__defs_drop(&defs);
+  pd__defs_free_list(&defs);
   CHECK(!defs);
   pd_error_list_free(errors);
 }

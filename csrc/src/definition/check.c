@@ -16,8 +16,8 @@ static pd_flag *find_or_add_alias(const pd__naming *of, const pd__definition_bat
 }
 
 /* Returns true if the flag, which is defined, gets its own definition once more, and marks it. */
-static bool reserve_if_same_definition(const pd__definition_batch *batch, pd_flag *flag,
-                                       const pd_flag_def *def) {
+static bool mark_if_same_definition(const pd__definition_batch *batch, pd_flag *flag,
+                                    const pd_flag_def *def) {
   const pd_flag_def *old = pd__flag_def(flag);
   return old && pd__def_is_same(old, def) && pd__name_mark_visited(flag, batch->names.visit_mark);
 }
@@ -36,8 +36,8 @@ static pd_status reserve_cell_names(pd__definition_batch *batch, pd__cell *cell,
   if (!node) return pd__fail_memory(&batch->err);
   bool reserved = pd__cell_link_and_reserve(&batch->names, cell, node);
   batch->cell = cell;
-  if (def->kind == PD_KIND_IMPORT) return pd__check_import(batch);
-  if (!reserved && !reserve_if_same_definition(batch, node, def))
+  if (def->kind == PD_KIND_IMPORT) return pd__check_import_matches_definition(batch);
+  if (!reserved && !mark_if_same_definition(batch, node, def))
     return pd__fail_conflict(batch, node);
   pd__naming at = {def, PD__NAME_OWN, name->name, name->length, NULL};
   pd_status status = pd__check_new_name(batch, &at, node);

@@ -43,28 +43,29 @@ static const char *quoted_or_none(const char *text, char out[PD__ESCAPED_SIZE + 
   return out;
 }
 
-static void compare_texts(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
-                          const char *theirs) {
+static void append_text_difference(char found[DIFFERENCES_SIZE], const char *what, const char *mine,
+                                   const char *theirs) {
   char own[PD__ESCAPED_SIZE + 2], other[PD__ESCAPED_SIZE + 2];
   if (is_equal_text(mine, theirs)) return;
   append_difference(found, what, quoted_or_none(mine, own), quoted_or_none(theirs, other));
 }
 
-static void compare_marks(char found[DIFFERENCES_SIZE], const char *what, bool mine, bool theirs) {
+static void append_mark_difference(char found[DIFFERENCES_SIZE], const char *what, bool mine,
+                                   bool theirs) {
   if (mine != theirs)
     pd__append_format(found, DIFFERENCES_SIZE, "%s%s%s", get_separator(found), mine ? "" : "not ",
                       what);
 }
 
-static void compare_defaults(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
-                             const pd_flag_def *theirs) {
+static void append_default_difference(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
+                                      const pd_flag_def *theirs) {
   char own[PD__DEFAULT_SIZE], other[PD__DEFAULT_SIZE];
   if (pd__value_is_equal(mine->type, mine->default_value, theirs->default_value)) return;
   if (mine->sensitive || theirs->sensitive) {
     pd__append_format(found, DIFFERENCES_SIZE, "%sanother default", get_separator(found));
   } else {
-    append_difference(found, "default", pd__def_show_default(mine, own),
-                      pd__def_show_default(theirs, other));
+    append_difference(found, "default", pd__def_format_default(mine, own),
+                      pd__def_format_default(theirs, other));
   }
 }
 
@@ -76,8 +77,8 @@ static const char *write_range(const pd_flag_def *def, char out[2 * PD__NUMBER_S
   return out;
 }
 
-static void compare_ranges(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
-                           const pd_flag_def *theirs) {
+static void append_range_difference(char found[DIFFERENCES_SIZE], const pd_flag_def *mine,
+                                    const pd_flag_def *theirs) {
   char own[2 * PD__NUMBER_SIZE], other[2 * PD__NUMBER_SIZE];
   bool same = pd__value_is_equal(mine->type, mine->min, theirs->min) &&
               pd__value_is_equal(mine->type, mine->max, theirs->max);
@@ -95,26 +96,27 @@ static bool is_same_type_and_file(const pd_flag_def *a, const pd_flag_def *b) {
 }
 
 #define DIFFER_IN_TEXT(name, words, kind, about)                                                   \
-  compare_texts(found, words, mine->name, theirs->name);
-#define DIFFER_IN_MARK(name, words, about) compare_marks(found, words, mine->name, theirs->name);
+  append_text_difference(found, words, mine->name, theirs->name);
+#define DIFFER_IN_MARK(name, words, about)                                                         \
+  append_mark_difference(found, words, mine->name, theirs->name);
 
-static void compare_definitions(const pd_flag_def *mine, const pd_flag_def *theirs,
-                                char found[DIFFERENCES_SIZE]) {
+static void list_definition_differences(const pd_flag_def *mine, const pd_flag_def *theirs,
+                                        char found[DIFFERENCES_SIZE]) {
   found[0] = '\0';
-  compare_texts(found, "name", mine->name, theirs->name);
-  compare_defaults(found, mine, theirs);
-  compare_ranges(found, mine, theirs);
+  append_text_difference(found, "name", mine->name, theirs->name);
+  append_default_difference(found, mine, theirs);
+  append_range_difference(found, mine, theirs);
   if (mine->list != theirs->list)
     append_difference(found, "list items", get_item_type_name(mine), get_item_type_name(theirs));
   PD_TEXT_MAP(DIFFER_IN_TEXT)
   PD_MARK_MAP(DIFFER_IN_MARK)
-  compare_texts(found, "help", mine->help, theirs->help);
+  append_text_difference(found, "help", mine->help, theirs->help);
 }
 
 bool pd__def_is_same(const pd_flag_def *a, const pd_flag_def *b) {
   char found[DIFFERENCES_SIZE];
   if (!is_same_type_and_file(a, b)) return false;
-  compare_definitions(a, b, found);
+  list_definition_differences(a, b, found);
   return !*found;
 }
 
@@ -145,7 +147,7 @@ pd_status pd__fail_conflict(pd__definition_batch *batch, const pd_flag *node) {
   }
   if (pd__cell_flag(holder) == node) {
     if (!*as && is_same_type_and_file(cell->def, holder->def))
-      compare_definitions(cell->def, holder->def, found);
+      list_definition_differences(cell->def, holder->def, found);
     return pd__fail(&batch->err, PD_ERR_CONFLICT, "'%s' is already defined, %s; refused: %s%s%s",
                     escaped, theirs, as, mine, found);
   }
@@ -176,8 +178,8 @@ static const pd__cell *find_name_holder(const pd__definition_batch *batch, const
 
 /* Fails unless `holder` is NULL: as an argument, the name would turn off the flag whose name is
  * what remains after the first `skip` bytes. */
-static pd_status check_no_negation_pair(pd__definition_batch *batch, const char *name,
-                                        size_t length, size_t prefix, const pd__cell *holder) {
+static pd_status check_no_negation_holder(pd__definition_batch *batch, const char *name,
+                                          size_t length, size_t prefix, const pd__cell *holder) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE], escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
   if (!holder) return PD_OK;
   return pd__fail(&batch->err, PD_ERR_CONFLICT,
@@ -196,7 +198,7 @@ static pd_status check_negations_free(pd__definition_batch *batch, const pd__nam
     size_t length = skip + of->length;
     snprintf(text, sizeof text, "%.*s%.*s", (int)skip, "no_", (int)of->length, of->name);
     status =
-        check_no_negation_pair(batch, text, length, skip, find_name_holder(batch, text, length));
+        check_no_negation_holder(batch, text, length, skip, find_name_holder(batch, text, length));
   }
   return status;
 }
@@ -208,14 +210,14 @@ static pd_status check_not_negation(pd__definition_batch *batch, const pd__namin
   for (size_t skip = 2; status == PD_OK && skip < of->length && skip <= most; skip++) {
     const pd__cell *holder = find_name_holder(batch, of->name + skip, of->length - skip);
     if (holder && holder->def->type != PD_TYPE_bool) continue;
-    status = check_no_negation_pair(batch, of->name, of->length, skip, holder);
+    status = check_no_negation_holder(batch, of->name, of->length, skip, holder);
   }
   return status;
 }
 
 /* ---- Imports ---- */
 
-static pd_status check_import_types(pd__definition_batch *batch, const pd_flag *node) {
+static pd_status check_earlier_import_types(pd__definition_batch *batch, const pd_flag *node) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd__cell *cell = batch->cell, *import = pd__flag_get_first_cell(node);
   bool checked = pd__flag_def(node) || pd__resolve_alias((pd_flag *)node) != node;
@@ -237,10 +239,10 @@ pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
   if (batch->cell->def->type == PD_TYPE_bool) status = check_negations_free(batch, of);
   if (status == PD_OK && negates) status = check_not_negation(batch, of);
   if (status != PD_OK || !pd__flag_get_first_cell(node)) return status;
-  return check_import_types(batch, node);
+  return check_earlier_import_types(batch, node);
 }
 
-pd_status pd__check_import(pd__definition_batch *batch) {
+pd_status pd__check_import_matches_definition(pd__definition_batch *batch) {
   char mine[PLACE_SIZE], theirs[PLACE_SIZE];
   const pd_flag_def *def = batch->cell->def;
   const pd__cell *holder = find_name_holder(batch, def->name, strlen(def->name));

@@ -14,7 +14,7 @@
 
 /* Copies a definition into the current layout; a caller built with another version of the header
  * has one of another size. The texts are borrowed from `from`. */
-pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
+pd_status pd__def_convert_version(const pd_flag_def *from, pd_flag_def *to, pd_error *err);
 
 /* Checks everything that can be checked without the registry. With `defines`, an import is an
  * error. */
@@ -22,7 +22,7 @@ pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err);
 
 /* Writes the default as messages show it, "'text'" or "<redacted>". Returns `out`. */
 #define PD__DEFAULT_SIZE (PD__ESCAPED_SIZE + 2)
-const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]);
+const char *pd__def_format_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]);
 
 /* ---- One against the others (check.c, conflict.c) ---- */
 
@@ -54,7 +54,7 @@ pd_status pd__check_new_name(pd__definition_batch *batch, const pd__naming *of,
                              const pd_flag *node);
 
 /* PD_ERR_TYPE if the definition is an import whose type isn't that of the flag. */
-pd_status pd__check_import(pd__definition_batch *batch);
+pd_status pd__check_import_matches_definition(pd__definition_batch *batch);
 
 /* ---- Values that wait (pending.h) ---- */
 
@@ -89,7 +89,7 @@ extern pd__waiting_reporter *pd__report_waiting;
 
 /* Makes the values pending that the fleet gives this process from the start (inherit.c). The
  * registry is new, and the caller doesn't hold the lock. */
-void pd__inherit_fleet_values(void);
+void pd__inherit_fleet_snapshot(void);
 
 /* ---- Hooks and values deferred within constructors and destructors (resume.c) ---- */
 
@@ -100,7 +100,7 @@ void pd__deferred_run(const void *owner, pd__report *report);
 /* ---- Definitions at run time (register.c) ---- */
 
 /* A module leaves: undefines the definitions whose code or variable is in it. */
-void pd__registered_remove_of_module(pd__operation *operation, const pd_module *module);
+void pd__flags_unregister_for_module(pd__operation *operation, const pd_module *module);
 
 /* ---- Namespaces (namespace.c) ---- */
 
@@ -109,7 +109,7 @@ pd_status pd__namespace_check(const char *name_space, pd_error *err);
 
 /* Prefixes the names of a definition with the namespace. The definition is a copy; the new names
  * are allocated in `arena`, which must live as long as it. */
-pd_status pd__namespace_apply(pd__arena *arena, const char *name_space, pd_flag_def *def,
-                              pd_error *err);
+pd_status pd__namespace_prefix_names(pd__arena *arena, const char *name_space, pd_flag_def *def,
+                                     pd_error *err);
 
 #endif /* PD__DEFINITION_H */

@@ -3,7 +3,7 @@
 
 #include "../registry/deferred.h"
 
-pd_flag *pd__stage_find_new_node(const pd__stage *stage, const pd__cell *cell) {
+pd_flag *pd__stage_find_node_to_define(const pd__stage *stage, const pd__cell *cell) {
   if (cell->def->kind != PD_KIND_DEFINE) return NULL;
   pd_flag *node = pd__resolve_alias(pd__cell_flag(cell));
   return pd__flag_def(node) && node != stage->replaced ? NULL : node;
@@ -24,7 +24,8 @@ static bool fill_draft(pd__draft *draft, pd__stage *stage, const pd__cell *cell,
 
 static pd__draft *add_draft(pd__stage *stage, const pd__cell *cell, pd__known *known) {
   pd__draft *made = pd__arena_alloc(&stage->operation->arena, sizeof *made);
-  if (!made || !fill_draft(made, stage, cell, pd__stage_find_new_node(stage, cell))) return NULL;
+  if (!made || !fill_draft(made, stage, cell, pd__stage_find_node_to_define(stage, cell)))
+    return NULL;
   made->known = known;
   *stage->plan->drafts_end = made;
   stage->plan->drafts_end = &made->next;
@@ -44,7 +45,8 @@ pd__draft *pd__draft_find_for_flag(pd__stage *stage, const pd_flag *node) {
   if (!pd__name_is_visited(node, stage->visit_mark)) return NULL;
   for (size_t i = 0; i < stage->count; i++) {
     const pd__cell *cell = &stage->cells[i];
-    if (pd__stage_find_new_node(stage, cell) == node) return pd__draft_ensure_for_cell(stage, cell);
+    if (pd__stage_find_node_to_define(stage, cell) == node)
+      return pd__draft_ensure_for_cell(stage, cell);
   }
   return NULL;
 }

@@ -58,7 +58,7 @@ pd__draft *pd__draft_find_for_flag(pd__stage *stage, const pd_flag *node);
 
 /* Returns the node that the cell defines; NULL if its flag is defined already, or if the cell is an
  * import. */
-pd_flag *pd__stage_find_new_node(const pd__stage *stage, const pd__cell *cell);
+pd_flag *pd__stage_find_node_to_define(const pd__stage *stage, const pd__cell *cell);
 
 typedef enum pd__verdict { PD__ACCEPTED, PD__REJECTED, PD__UNANSWERED } pd__verdict;
 

@@ -20,7 +20,7 @@ void pd__plan_add_rejection(pd__stage *stage, const pd_origin *origin, const pd_
 /* ---- Questions ---- */
 
 /* The value that the flag has now, or will have. */
-static void fill_subject(pd__stage *stage, pd_flag *flag, pd__subject *out) {
+static void fill_subject_from_flag(pd__stage *stage, pd_flag *flag, pd__subject *out) {
   pd__draft *draft = pd__draft_find_for_flag(stage, flag);
   out->flag = draft ? draft->flag : flag;
   out->generation = pd__flag_generation(out->flag);
@@ -68,7 +68,7 @@ static pd__question *make_hook_question(pd__stage *stage, pd__draft *draft, pd__
   for (size_t i = 0; made && i < made->count; i++) {
     pd__subject *subject = &made->subjects[i];
     pd__flag_adopt_assigned_value(stage->operation, subject->flag);
-    fill_subject(stage, subject->flag, subject);
+    fill_subject_from_flag(stage, subject->flag, subject);
     if (subject->flag == draft->flag) subject->entry = *proposed;
   }
   return made;
@@ -111,8 +111,8 @@ static pd__question *find_or_store_question(pd__known *known, pd__question *made
   return each ? each : made;
 }
 
-static pd__verdict add_question_verdict(pd__stage *stage, pd__draft *draft, pd__question *made,
-                                        pd__verdict so_far) {
+static pd__verdict answer_or_queue_question(pd__stage *stage, pd__draft *draft, pd__question *made,
+                                            pd__verdict so_far) {
   if (!made) {
     pd__report_fail_memory(&stage->plan->rejected);
     return PD__REJECTED;
@@ -138,13 +138,13 @@ pd__verdict pd__draft_validate(pd__stage *stage, pd__draft *draft, const pd_flag
   pd__verdict verdict = PD__ACCEPTED;
   const pd_flag_def *def = draft->cell.def;
   if (def->validate && !def->retired) {
-    verdict = add_question_verdict(stage, draft, make_definition_question(stage, draft, proposed),
-                                   verdict);
+    verdict = answer_or_queue_question(stage, draft,
+                                       make_definition_question(stage, draft, proposed), verdict);
   }
   for (pd__validator_walk walk = {0}; pd__validators_next(&walk, draft->node);) {
     if (!can_ask_hook(stage, walk.hook)) continue;
-    verdict = add_question_verdict(stage, draft,
-                                   make_hook_question(stage, draft, walk.hook, proposed), verdict);
+    verdict = answer_or_queue_question(
+        stage, draft, make_hook_question(stage, draft, walk.hook, proposed), verdict);
   }
   return verdict;
 }

@@ -60,7 +60,7 @@ static bool read_snapshot_value(snapshot_file *from, const char *name, pd__pendi
   if (!read_snapshot_field(from, &given.text, "the text of a value")) return false;
   given.origin = (pd_origin){PD_SOURCE_FLEET, (uint32_t)revision.u64, from->place, 0};
   pd_error err;
-  if (pd__pending_prepare(&given, end, &err) == PD_OK) return true;
+  if (pd__pending_make_unlisted(&given, end, &err) == PD_OK) return true;
   pd__fail(&from->why, err.status, "byte %zu: %s", (size_t)(name - from->start), err.message);
   return false;
 }
@@ -81,7 +81,7 @@ static bool read_snapshot_values(snapshot_file *from) {
 
 /* ---- Giving the values ---- */
 
-static void queue_snapshot_values(snapshot_file *from) {
+static void parse_and_queue_snapshot(snapshot_file *from) {
   bool whole = from->start && read_snapshot_values(from);
   while (from->values) {
     pd__pending *each = from->values;
@@ -105,7 +105,7 @@ static const char *find_snapshot_path(pd__operation *operation) {
   return path;
 }
 
-void pd__inherit_fleet_values(void) {
+void pd__inherit_fleet_snapshot(void) {
   PD__OPERATION(operation);
   snapshot_file from = {.path = find_snapshot_path(&operation)};
   char *text = NULL;
@@ -119,6 +119,6 @@ void pd__inherit_fleet_values(void) {
     from.end = text + length;
   }
   pd__operation_lock(&operation);
-  queue_snapshot_values(&from);
+  parse_and_queue_snapshot(&from);
   pd__operation_end(&operation);
 }

@@ -25,8 +25,8 @@ static const char *prefix_each(pd__arena *arena, const char *name_space, const c
   return joined;
 }
 
-pd_status pd__namespace_apply(pd__arena *arena, const char *name_space, pd_flag_def *def,
-                              pd_error *err) {
+pd_status pd__namespace_prefix_names(pd__arena *arena, const char *name_space, pd_flag_def *def,
+                                     pd_error *err) {
   const char **names[] = {&def->name, &def->aliases, &def->old_names};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     const char **each = names[i];

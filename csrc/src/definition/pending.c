@@ -15,7 +15,7 @@ pd__waiting_reporter *pd__report_waiting;
 
 /* ---- Adding and dropping ---- */
 
-pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err) {
+pd_status pd__pending_make_unlisted(const pd__pending *given, pd__pending **out, pd_error *err) {
   static const size_t texts[] = {offsetof(pd__pending, name), offsetof(pd__pending, text),
                                  offsetof(pd__pending, next), offsetof(pd__pending, origin.place)};
   char escaped[PD__ESCAPED_SIZE], name[PD_NAME_MAX + 1];
@@ -43,12 +43,12 @@ pd_status pd__pending_add(const char *name, const char *text, const pd_origin *o
                           pd_error *err) {
   pd__pending given = {.name = name, .length = strlen(name), .text = text, .origin = *origin};
   pd__pending *made = NULL;
-  pd_status status = pd__pending_prepare(&given, &made, err);
+  pd_status status = pd__pending_make_unlisted(&given, &made, err);
   if (made) pd__pending_store(made);
   return status;
 }
 
-static pd__pending *first_pending(pd_flag *node) {
+static pd__pending *get_first_pending(pd_flag *node) {
   pd__pending **list = pd__name_get_pending_list(node);
   return list ? *list : NULL;
 }
@@ -132,7 +132,7 @@ typedef struct node_search {
 } node_search;
 
 /* Returns the next one that exists; NULL at the end. */
-static pd_flag *next_node(node_search *search) {
+static pd_flag *find_next_named_node(node_search *search) {
   char negated[PD_NAME_MAX + 8];
   pd__naming *of = &search->naming;
   for (;;) {
@@ -156,7 +156,7 @@ static pd_flag *next_node(node_search *search) {
 static pd__pending *detach_all_pending(const pd_flag_def *def) {
   pd__pending *list = NULL;
   node_search search = {.naming = {.def = def}};
-  for (pd_flag *node; (node = next_node(&search));) {
+  for (pd_flag *node; (node = find_next_named_node(&search));) {
     detach_pending(node, PD_SOURCE_DEFAULT, search.negated, &list);
   }
   return list;
@@ -208,12 +208,13 @@ static void fill_counted_values(pd__arena *arena, const pd_flag_def *def, pd__wa
   }
 }
 
-const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def *def) {
+const pd__waiting *pd__pending_list_for_definition(pd__operation *operation,
+                                                   const pd_flag_def *def) {
   pd__waiting *list = NULL;
   node_search search = {.naming = {.def = def}};
   if (waiting == 0) return NULL;
-  for (pd_flag *node; (node = next_node(&search));) {
-    for (pd__pending *each = first_pending(node); each; each = each->following) {
+  for (pd_flag *node; (node = find_next_named_node(&search));) {
+    for (pd__pending *each = get_first_pending(node); each; each = each->following) {
       if (search.negated && each->text) continue;
       if (!insert_waiting_value(&operation->arena, &list, each, search.negated)) return NULL;
     }
@@ -291,13 +292,13 @@ bool pd__has_pending(void) { return waiting > 0; }
 static void requeue_pending(pd__pending *given, bool joined) {
   pd__pending *copy = joined ? NULL : given;
   if (joined) {
-    pd__pending_prepare(given, &copy, NULL);
+    pd__pending_make_unlisted(given, &copy, NULL);
     pd__pending_discard_unlisted(given);
   }
   if (copy) pd__pending_store(copy);
 }
 
-void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report) {
+void pd__pending_apply_to_flag(pd__operation *operation, pd_flag *flag, pd__report *report) {
   pd__pending *list = detach_all_pending(pd__flag_def(flag));
   bool kept = false, grows = pd__flag_def(flag) && pd__flag_def(flag)->multi;
   size_t room = 0;
@@ -349,7 +350,7 @@ const pd__pending *pd__pending_next(const pd__pending *previous) {
   if (previous && previous->following) return previous->following;
   pd_flag *node = previous ? previous->node : NULL;
   while ((node = pd__names_next(node))) {
-    if (first_pending(node)) return first_pending(node);
+    if (get_first_pending(node)) return get_first_pending(node);
   }
   return NULL;
 }
@@ -362,15 +363,15 @@ typedef struct waiting_value {
 } waiting_value;
 
 /* Goes to the next value, that of a flag before those that came later for its name. */
-static bool find_next_waiting(waiting_value *at) {
+static bool advance_to_next_waiting(waiting_value *at) {
   pd_flag *node = at->node;
   const pd__pending *following = at->pending ? at->pending->following : NULL;
-  if (node && !at->pending) following = first_pending(node);
+  if (node && !at->pending) following = get_first_pending(node);
   at->pending = following;
   while (!at->pending && (node = pd__names_next(node))) {
     at->node = node;
     if (pd__flag_get_retained_value(node, &at->retained)) return true;
-    at->pending = first_pending(node);
+    at->pending = get_first_pending(node);
   }
   return at->pending;
 }
@@ -387,14 +388,15 @@ static bool find_waiting_at(size_t index, waiting_value *out) {
   bool same = last.pending_revision == revision && last.values_revision == pd__values_revision;
   if (!last.found || !same || index < last.index) {
     last.at = (waiting_value){.node = NULL};
-    last.found = find_next_waiting(&last.at);
+    last.found = advance_to_next_waiting(&last.at);
     last.index = 0;
     last.pending_revision = revision;
     last.values_revision = pd__values_revision;
   }
   waiting_value at = last.at;
   bool found = last.found;
-  for (size_t left = index - last.index; found && left > 0; left--) found = find_next_waiting(&at);
+  for (size_t left = index - last.index; found && left > 0; left--)
+    found = advance_to_next_waiting(&at);
   if (!found) return false;
   last.at = *out = at;
   last.index = index;
@@ -441,7 +443,7 @@ pd_status pd_pending_get(size_t index, pd_pending_info *info, pd_error *err) {
 }
 
 /* Leaves the value out: it may be a secret, and only the definition would say so. */
-static void report_unclaimed(const waiting_value *at, pd__report *report) {
+static void report_undefined_flag(const waiting_value *at, pd__report *report) {
   char source[PD__SOURCE_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *name = at->pending ? at->pending->name : pd__flag_name(at->node);
   const pd_origin *origin = at->pending ? &at->pending->origin : &at->retained.origin;
@@ -451,7 +453,7 @@ static void report_unclaimed(const waiting_value *at, pd__report *report) {
 }
 
 /* Returns whether nobody wants the value, and that isn't excused. */
-static bool is_unclaimed(const waiting_value *at) {
+static bool is_reported_undefined(const waiting_value *at) {
   const pd__pending *given = at->pending;
   if (!given) return true;
   bool claimed =
@@ -467,8 +469,9 @@ pd_status pd_pending_check(pd_error_list *errors, pd_error *err) {
   waiting_value at = {.node = NULL};
   size_t count = 0;
   pd__platform_lock();
-  while (find_next_waiting(&at)) {
-    if (is_unclaimed(&at) && count++ < UNCLAIMED_SHOWN) report_unclaimed(&at, &report);
+  while (advance_to_next_waiting(&at)) {
+    if (is_reported_undefined(&at) && count++ < UNCLAIMED_SHOWN)
+      report_undefined_flag(&at, &report);
   }
   if (count > UNCLAIMED_SHOWN) {
     pd__report_fail(&report, PD_ERR_UNDEFINED,

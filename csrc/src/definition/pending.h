@@ -25,7 +25,7 @@ struct pd__pending {
 /* Makes a copy of `given`, whose texts are borrowed, and allocates all that pd__pending_store
  * needs. The caller owns it, and its field `following`, until it is stored or dropped. PD_ERR_NAME
  * if no flag can have the name. */
-pd_status pd__pending_prepare(const pd__pending *given, pd__pending **out, pd_error *err);
+pd_status pd__pending_make_unlisted(const pd__pending *given, pd__pending **out, pd_error *err);
 
 /* Adds the value to those of its name, or frees it. Neither can fail. */
 void pd__pending_store(pd__pending *pending);
@@ -36,7 +36,7 @@ bool pd__has_pending(void);
 
 /* Applies the pending values of a flag that is defined: they had to wait for its validators, or
  * were given while it was being defined. Reports errors. May release the lock. */
-void pd__pending_apply(pd__operation *operation, pd_flag *flag, pd__report *report);
+void pd__pending_apply_to_flag(pd__operation *operation, pd_flag *flag, pd__report *report);
 
 /* A pending value of a flag that is about to be defined. */
 typedef struct pd__waiting {
@@ -50,7 +50,8 @@ typedef struct pd__waiting {
 /* Lists the pending values of a definition, those of its name and of its aliases, in the order in
  * which they were given. The list is in the arena of the operation and valid while the lock is
  * held. */
-const pd__waiting *pd__pending_list(pd__operation *operation, const pd_flag_def *def);
+const pd__waiting *pd__pending_list_for_definition(pd__operation *operation,
+                                                   const pd_flag_def *def);
 
 /* Removes a pending value. */
 void pd__pending_remove(pd__pending *pending);

@@ -19,10 +19,10 @@ void pd__stage_free_plan(pd__stage *stage) {
   stage->plan = NULL;
 }
 
-bool pd__stage_defines(const pd_flag *node) {
+bool pd__stage_is_defining(const pd_flag *node) {
   if (!planned || !pd__name_is_visited(node, planned->visit_mark)) return false;
   for (size_t i = 0; i < planned->count; i++) {
-    if (pd__stage_find_new_node(planned, &planned->cells[i]) == node) return true;
+    if (pd__stage_find_node_to_define(planned, &planned->cells[i]) == node) return true;
   }
   return false;
 }
@@ -145,7 +145,7 @@ static void plan_waiting_values(pd__stage *stage, pd__draft *draft, bool files) 
 
 /* A value of a variable comes first: it may spare validators those of files. But if it adds to
  * them, it comes after them. */
-static void plan_draft(pd__stage *stage, pd__draft *draft) {
+static void plan_draft_values(pd__stage *stage, pd__draft *draft) {
   const pd__environment_value *late = &draft->environment;
   if (draft->blocked || draft->deferred) return;
   plan_waiting_values(stage, draft, true);
@@ -160,9 +160,9 @@ static void plan_draft(pd__stage *stage, pd__draft *draft) {
 /* ---- All values ---- */
 
 /* Makes the draft of a flag that values wait for. */
-static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
+static void make_draft_if_needed(pd__stage *stage, const pd__cell *cell) {
   const pd__new_flag_source *source = &pd__define_source;
-  pd_flag *node = pd__stage_find_new_node(stage, cell);
+  pd_flag *node = pd__stage_find_node_to_define(stage, cell);
   pd__environment_value late = {.node = NULL};
   pd_error err;
   if (!node) return;
@@ -171,7 +171,7 @@ static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
     pd_status status = source->find(stage->operation, &source->rules, cell->def, node, &late, &err);
     if (status != PD_OK) pd__report_add(&stage->plan->rejected, &err);
   }
-  const pd__waiting *waiting = pd__pending_list(stage->operation, cell->def);
+  const pd__waiting *waiting = pd__pending_list_for_definition(stage->operation, cell->def);
   pd__entry given;
   bool of_fleet =
       pd__history_find_source_entry(node, PD_SOURCE_FLEET, &given) && !pd__flag_is_frozen(node);
@@ -187,7 +187,7 @@ static void draft_if_values_wait(pd__stage *stage, const pd__cell *cell) {
 }
 
 /* Returns false if memory is out. */
-static bool add_plan(pd__stage *stage) {
+static bool alloc_plan(pd__stage *stage) {
   pd__arena *arena = &stage->operation->arena;
   pd__plan *made = pd__arena_alloc(arena, sizeof *made);
   if (made) made->known = pd__arena_alloc(arena, (stage->count + 1) * sizeof *made->known);
@@ -221,10 +221,10 @@ static void run_plan_rounds(pd__stage *stage) {
   do {
     refused = plan->refused.count;
     begin_plan_round(stage);
-    for (size_t i = 0; i < stage->count; i++) draft_if_values_wait(stage, &stage->cells[i]);
+    for (size_t i = 0; i < stage->count; i++) make_draft_if_needed(stage, &stage->cells[i]);
     for (pd__draft *each = plan->drafts; each; each = each->next)
       skip_rejected_former_values(stage, each);
-    for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft(stage, each);
+    for (pd__draft *each = plan->drafts; each; each = each->next) plan_draft_values(stage, each);
   } while (plan->refused.count > refused);
   planned = NULL;
 }
@@ -232,7 +232,7 @@ static void run_plan_rounds(pd__stage *stage) {
 bool pd__stage_try_complete_plan(pd__stage *stage) {
   bool waits = pd__define_source.find || pd__has_pending() || stage->plan;
   if (!waits && !stage->has_former) return true;
-  if (!stage->plan && !add_plan(stage)) return true; /* the arena knows */
+  if (!stage->plan && !alloc_plan(stage)) return true; /* the arena knows */
   pd__plan *plan = stage->plan;
   run_plan_rounds(stage);
   bool reported = plan->rejected.status == PD_ERR_MEMORY;
@@ -240,7 +240,7 @@ bool pd__stage_try_complete_plan(pd__stage *stage) {
   return !plan->questions && !plan->conversions;
 }
 
-pd_value pd__stage_planned_value(const pd__stage *stage) {
+pd_value pd__stage_get_planned_value(const pd__stage *stage) {
   const pd__known *known = stage->plan ? stage->plan->known[0] : NULL;
   return known && known->draft ? known->draft->current_entry.value
                                : stage->cells->def->default_value;

@@ -55,7 +55,7 @@ static uintptr_t get_used_address(const pd_flag_def *def, size_t i) {
   return used[i];
 }
 
-static void release_modules(pd__operation *operation, pd_module *const modules[USED]) {
+static void remove_module_registrations(pd__operation *operation, pd_module *const modules[USED]) {
   for (size_t i = 0; i < USED; i++) pd__module_remove_registration(operation, modules[i]);
 }
 
@@ -141,7 +141,7 @@ static void free_registered(pd__operation *operation, registered_flag *gone) {
   const leaving_flag *left = *at;
   if (left) {
     *at = left->next;
-    release_modules(operation, left->modules);
+    remove_module_registrations(operation, left->modules);
   }
   free(gone);
 }
@@ -216,10 +216,10 @@ static pd_status replace_flag(pd__operation *operation, registration *at, pd_err
   return status;
 }
 
-static pd_status run_registration(registration *at, const pd_flag_def *def, pd_flag **out,
-                                  pd_error *err) {
+static pd_status register_or_replace_flag(registration *at, const pd_flag_def *def, pd_flag **out,
+                                          pd_error *err) {
   if (!def) return pd__fail_null(err, "def");
-  pd_status status = pd__def_convert(def, &at->def, err);
+  pd_status status = pd__def_convert_version(def, &at->def, err);
   if (status == PD_OK) status = pd__def_check(&at->def, true, err);
   if (status != PD_OK) return status;
   at->modules_stay = true;
@@ -229,21 +229,21 @@ static pd_status run_registration(registration *at, const pd_flag_def *def, pd_f
   }
   PD__LOCKED_OPERATION(operation);
   status = at->replaces ? replace_flag(&operation, at, err) : register_flag(&operation, at, err);
-  if (!at->owns_modules) release_modules(&operation, at->modules);
+  if (!at->owns_modules) remove_module_registrations(&operation, at->modules);
   if (out && at->flag) *out = at->flag;
   return pd__operation_return(&operation, status);
 }
 
 pd_status pd_flag_register(const pd_flag_def *def, pd_flag **out, pd_error *err) {
   registration at = {.replaces = false};
-  return run_registration(&at, def, out, err);
+  return register_or_replace_flag(&at, def, out, err);
 }
 
 pd_status pd_flag_replace(const pd_flag_def *def, const pd_hook *hooks, size_t count, pd_flag **out,
                           pd_error *err) {
   registration at = {.replaces = true, .hooks = hooks, .count = count};
   if (count > 0 && !hooks) return pd__fail_null(err, "hooks");
-  return run_registration(&at, def, out, err);
+  return register_or_replace_flag(&at, def, out, err);
 }
 
 /* ---- Leaving ---- */
@@ -268,7 +268,7 @@ static bool is_using_module(const registered_flag *one, const pd_module *module)
   return i < USED;
 }
 
-void pd__registered_remove_of_module(pd__operation *operation, const pd_module *module) {
+void pd__flags_unregister_for_module(pd__operation *operation, const pd_module *module) {
   for (leaving_flag **at = &leaving; *at;) {
     registered_flag *made = &(*at)->made;
     if (!is_using_module(made, module)) {

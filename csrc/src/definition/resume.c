@@ -9,7 +9,7 @@ static void run_deferred_item(pd__operation *operation, const pd__deferred *item
                               pd__report *report) {
   if (!pd__flag_def(item->flag)) return; /* its pending values stay for the next definition */
   if (!item->watcher) {
-    pd__pending_apply(operation, item->flag, report);
+    pd__pending_apply_to_flag(operation, item->flag, report);
   } else if (!pd__notices_add_deferred(operation, item->flag, item->watcher)) {
     pd__report_fail_memory(report);
   }

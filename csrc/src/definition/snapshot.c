@@ -24,7 +24,7 @@ static int compare_pending_order(const void *a, const void *b) {
 static pd_status copy_pending_list(const pd__pending *const *from, size_t count, pd__pending **out,
                                    pd_error *err) {
   for (size_t i = 0; i < count; i++) {
-    pd_status status = pd__pending_prepare(from[i], out, err);
+    pd_status status = pd__pending_make_unlisted(from[i], out, err);
     if (status != PD_OK) return status;
     out = &(*out)->following;
     *out = NULL;
@@ -32,7 +32,7 @@ static pd_status copy_pending_list(const pd__pending *const *from, size_t count,
   return PD_OK;
 }
 
-static pd_status copy_pending(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
+static pd_status copy_pending_to_snapshot(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
   size_t count = 0;
   const pd__pending **all, *at = NULL;
   while ((at = pd__pending_next(at))) count++;
@@ -44,7 +44,7 @@ static pd_status copy_pending(pd_snapshot *snapshot, pd__arena *arena, pd_error 
   return copy_pending_list(all, count, &snapshot->pending, err);
 }
 
-static void drop_pending_list(pd__pending *list) {
+static void free_pending_copies(pd__pending *list) {
   while (list) {
     pd__pending *gone = list;
     list = gone->following;
@@ -55,11 +55,11 @@ static void drop_pending_list(pd__pending *list) {
 static pd_status fill_snapshot(pd_snapshot *snapshot, pd__arena *arena, pd_error *err) {
   snapshot->source = pd__define_source;
   if (!pd__saved_capture(&snapshot->flags, &snapshot->arena)) return pd__fail_memory(err);
-  return pd__has_pending() ? copy_pending(snapshot, arena, err) : PD_OK;
+  return pd__has_pending() ? copy_pending_to_snapshot(snapshot, arena, err) : PD_OK;
 }
 
 static void free_snapshot(pd_snapshot *snapshot) {
-  drop_pending_list(snapshot->pending);
+  free_pending_copies(snapshot->pending);
   pd__arena_free(&snapshot->arena);
   free(snapshot);
 }
@@ -115,7 +115,7 @@ typedef struct restore_run {
   pd__notice **notices;
 } restore_run;
 
-static pd_status copy_saved_pending(restore_run *run, pd_error *err) {
+static pd_status copy_pending_from_snapshot(restore_run *run, pd_error *err) {
   pd__pending **out = &run->pending;
   for (const pd__pending *at = run->snapshot->pending; at; at = at->following) {
     pd_status status = copy_pending_list(&at, 1, out, err);
@@ -126,7 +126,7 @@ static pd_status copy_saved_pending(restore_run *run, pd_error *err) {
 }
 
 static pd_status prepare_restore(restore_run *run, pd_error *err) {
-  pd_status status = copy_saved_pending(run, err);
+  pd_status status = copy_pending_from_snapshot(run, err);
   run->notices = pd__notices_get_end(run->operation);
   return status == PD_OK ? pd__saved_prepare_restore(&run->snapshot->flags, run->operation, err)
                          : status;
@@ -134,7 +134,7 @@ static pd_status prepare_restore(restore_run *run, pd_error *err) {
 
 /* ---- Then everything that takes effect ---- */
 
-static void restore_pending(pd__pending *list) {
+static void replace_all_pending(pd__pending *list) {
   pd__refusals_forget_dropped();
   if (pd__has_pending()) pd__pending_drop_of_source(PD_SOURCE_DEFAULT);
   while (list) {
@@ -154,7 +154,7 @@ static void queue_environment_value(const restore_run *run, pd_flag *flag) {
 }
 
 /* Gives flags that are defined anew what waits for their definition. */
-static void apply_waiting_values(const restore_run *run) {
+static void apply_pending_to_redefined(const restore_run *run) {
   pd__report refused = {.first = NULL};
   if (!pd__define_source.find && !pd__has_pending()) return;
   for (pd_flag *flag = NULL; (flag = pd__names_next_listed(flag));) {
@@ -162,16 +162,16 @@ static void apply_waiting_values(const restore_run *run) {
         pd__flag_def(flag) && pd__saved_has_other_definition(&run->snapshot->flags, flag);
     if (!defined_anew) continue;
     queue_environment_value(run, flag);
-    pd__pending_apply(run->operation, flag, &refused);
+    pd__pending_apply_to_flag(run->operation, flag, &refused);
   }
 }
 
 static void commit_restore(const restore_run *run) {
   pd__saved_restore(&run->snapshot->flags);
-  restore_pending(run->pending);
+  replace_all_pending(run->pending);
   pd__define_source = run->snapshot->source;
   pd__notices_drop_unchanged(run->operation, run->notices);
-  apply_waiting_values(run);
+  apply_pending_to_redefined(run);
 }
 
 pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
@@ -183,7 +183,7 @@ pd_status pd_snapshot_restore(const pd_snapshot *snapshot, pd_error *err) {
   if (status == PD_OK) {
     commit_restore(&run);
   } else {
-    drop_pending_list(run.pending);
+    free_pending_copies(run.pending);
     if (run.notices) pd__notices_discard_from(&operation, run.notices);
   }
   return pd__operation_return(&operation, status);

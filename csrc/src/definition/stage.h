@@ -59,10 +59,10 @@ void pd__stage_publish(pd__stage *stage, pd__report *waiting);
 
 /* Returns the value that the flag of the first cell will have; its default if it gets none. Call it
  * after pd__stage_try_complete_plan. */
-pd_value pd__stage_planned_value(const pd__stage *stage);
+pd_value pd__stage_get_planned_value(const pd__stage *stage);
 
 /* Returns whether a definition of the stage that is being planned defines the flag `node`. */
-bool pd__stage_defines(const pd_flag *node);
+bool pd__stage_is_defining(const pd_flag *node);
 
 void pd__stage_free_plan(pd__stage *stage);
 

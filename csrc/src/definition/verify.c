@@ -114,7 +114,7 @@ static pd_status check_range(const pd_flag_def *def, pd_error *err) {
   return PD_OK;
 }
 
-const char *pd__def_show_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]) {
+const char *pd__def_format_default(const pd_flag_def *def, char out[PD__DEFAULT_SIZE]) {
   char number[PD__NUMBER_SIZE], escaped[PD__ESCAPED_SIZE];
   const char *text = pd__value_get_text(def->type, def->default_value, number);
   const char *quotes = def->type == PD_TYPE_string && !def->sensitive ? "'" : "";
@@ -132,12 +132,13 @@ static pd_status check_default(const pd_flag_def *def, pd_error *err) {
   if (status == PD_OK) return PD_OK;
   const char *text = pd__value_get_text(def->type, def->default_value, number);
   pd__value_explain_rejected_text(def, text, complaint, sizeof complaint);
-  return fail_definition(def, err, status, "default %s: %s%s", pd__def_show_default(def, shown),
+  return fail_definition(def, err, status, "default %s: %s%s", pd__def_format_default(def, shown),
                          complaint, status == PD_ERR_CHOICE ? suggest_separator(def) : "");
 }
 
 static pd_status check_type_and_kind(const pd_flag_def *def, pd_error *err) {
-  if (!pd__type_is_known(def->type)) { /* NOLINT: what pd__def_convert refused isn't checked */
+  if (!pd__type_is_known(
+          def->type)) { /* NOLINT: what pd__def_convert_version refused isn't checked */
     return fail_definition(def, err, PD_ERR_TYPE, "its type is %u, expected a pd_type", def->type);
   }
   if (def->kind > PD_KIND_IMPORT) {
@@ -224,7 +225,7 @@ static pd_status check_scoped_definition(const pd_flag_def *def, pd_error *err) 
 }
 
 /* Returns true if nothing but the one name needs a check, as for most definitions. */
-static bool is_simple_definition(const pd_flag_def *def) {
+static bool can_skip_checks(const pd_flag_def *def) {
   bool named = def->name && !def->aliases && !def->old_names;
   bool plain = named && pd__type_is_known(def->type) && pd__def_is_plain(def);
   if (!plain || def->kind != PD_KIND_DEFINE || def->scoped || def->scoped_cell) return false;
@@ -250,10 +251,10 @@ static __attribute__((noinline)) pd_status check_whole_definition(const pd_flag_
 }
 
 pd_status pd__def_check(const pd_flag_def *def, bool defines, pd_error *err) {
-  if (is_simple_definition(def) && is_allowed_name(def->name, strlen(def->name))) return PD_OK;
+  if (can_skip_checks(def) && is_allowed_name(def->name, strlen(def->name))) return PD_OK;
   return check_whole_definition(def, defines, err);
 }
 
-pd_status pd__def_convert(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
+pd_status pd__def_convert_version(const pd_flag_def *from, pd_flag_def *to, pd_error *err) {
   return pd__record_check_and_copy(from, SMALLEST_DEF, to, sizeof *to, "a definition", err);
 }

@@ -131,7 +131,7 @@ static const pd_flag *find_other_name(const char *prefix, const pd_flag *flag,
     const pd_flag *other = pd__resolve_alias(node);
     if (other == flag || !pd__name_has_variable(node)) continue;
     if (!pd__variable_is_of_name(pd__flag_name(node), tail, length)) continue;
-    if (pd__flag_def(other) || pd__stage_defines(other)) return node;
+    if (pd__flag_def(other) || pd__stage_is_defining(other)) return node;
   }
   return NULL;
 }

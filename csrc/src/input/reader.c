@@ -233,7 +233,7 @@ static pd__pending *prepare_pending_values(const pd__reader *reader) {
                          .origin = token->origin};
     pd_error err;
     if (!can_be_pending(reader, token)) continue;
-    if (pd__pending_prepare(&given, end, &err) == PD_OK) {
+    if (pd__pending_make_unlisted(&given, end, &err) == PD_OK) {
       end = &(*end)->following;
     } else {
       pd__report_add(reader->report, &err);
@@ -247,7 +247,7 @@ static void add_pending_value(pd__reader *reader, pd__pending *pending) {
   pd__pending_store(pending);
   pd_flag *flag = pd__resolve_flag_or_negation(pending->name, pending->length).flag;
   pd__report nobody = {.first = NULL};
-  if (flag) pd__pending_apply(reader->operation, flag, &nobody);
+  if (flag) pd__pending_apply_to_flag(reader->operation, flag, &nobody);
 }
 
 pd_status pd__reader_check(pd__reader *reader) {

@@ -28,7 +28,7 @@ typedef struct other_copies {
   bool higher;         /* a candidate at a higher address */
 } other_copies;
 
-static void inspect_copy(const pd__platform_image *image, void *context) {
+static void note_host_or_candidate(const pd__platform_image *image, void *context) {
   const pd_copy_record *copy = image->record;
   other_copies *seen = context;
   if (copy == &pd__copy_v1) return;
@@ -55,7 +55,7 @@ static const pd_host *elect_host(void) {
   for (;;) {
     other_copies seen = {NULL, false, false, false};
     set_own_candidacy(1);
-    pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, inspect_copy, &seen);
+    pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, note_host_or_candidate, &seen);
     if (seen.lower) set_own_candidacy(0);
     if (seen.host || seen.foreign) {
       set_own_candidacy(0);
@@ -102,9 +102,9 @@ static void become_host(void) {
   pd__hash_seed(seed);
   pd__platform_pin_and_watch_forks(&pd__copy_v1, reset_in_child);
   pd__members_set_host(&own_table->host);
-  pd__loads_init();
+  pd__loads_set_close_handler();
   pd__copy_v1.index = &pd__index;
-  pd__inherit_fleet_values();
+  pd__inherit_fleet_snapshot();
 }
 
 /* Modules find the host through the record, so it names the host before the modules that are
@@ -147,7 +147,7 @@ typedef struct search {
   char version[64];
 } search;
 
-static void find_copy(const pd__platform_image *image, void *context) {
+static void fill_indexed_copy_info(const pd__platform_image *image, void *context) {
   const pd_copy_record *copy = image->record;
   search *run = context;
   const pd_host *host = __atomic_load_n(&copy->host, __ATOMIC_ACQUIRE);
@@ -162,7 +162,7 @@ pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
   search run = {.left = index, .info = {.size = sizeof run.info}};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_copy_info, hosting), "info", err);
   if (status != PD_OK) return status;
-  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, find_copy, &run);
+  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, fill_indexed_copy_info, &run);
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }

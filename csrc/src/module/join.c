@@ -14,7 +14,7 @@ static _Thread_local pd__loading *now;
 
 void pd__members_set_host(const pd_host *host) { own_host = host; }
 
-pd__loading *pd__loading_of_thread(void) {
+pd__loading *pd__loading_find_current(void) {
   return now && pd__is_frame_above(now->frame) ? now : NULL;
 }
 
@@ -57,17 +57,17 @@ pd_module *pd__member_add(const pd__platform_image *image) {
   return module;
 }
 
-void pd__member_undefine(pd__operation *operation, pd_module *module) {
+void pd__member_drop_definitions(pd__operation *operation, pd_module *module) {
   pd__membership *member = pd__module_get_membership(module);
   for (pd__defs *defs = member->defs; defs; defs = defs->more) {
     pd__undefine_cells(operation, defs->cells, defs->count);
     pd__impls_unlink(defs->impls, defs->impls_count);
   }
-  pd__defs_drop(&member->defs);
+  pd__defs_free_list(&member->defs);
 }
 
-void pd__member_remove_registered(pd__operation *operation, pd_module *module) {
-  pd__registered_remove_of_module(operation, module);
+void pd__member_undo_registrations(pd__operation *operation, pd_module *module) {
+  pd__flags_unregister_for_module(operation, module);
   pd__impls_unregister_for_module(operation, module);
   pd__hooks_remove_for_module(operation, module);
 }
@@ -106,7 +106,7 @@ typedef enum outcome {
 
 static void drop_attempt(attempt *at) {
   pd__stage_free_plan(&at->stage);
-  pd__defs_drop(&at->defs);
+  pd__defs_free_list(&at->defs);
   pd_error_list_free(at->errors);
 }
 
@@ -123,9 +123,9 @@ static void begin_attempt(attempt *at, pd__operation *operation, pd_module *modu
 }
 
 /* Reads everything that the attempt stages, and checks each definition by itself. */
-static void read_definitions(attempt *at) {
-  at->runtime_defs =
-      pd__runtime_defs_read(at->record, pd__module_get_end_address(at->module), !at->joined_before);
+static void stage_attempt_definitions(attempt *at) {
+  at->runtime_defs = pd__runtime_defs_get_range(at->record, pd__module_get_end_address(at->module),
+                                                !at->joined_before);
   at->defs = pd__defs_read(at->joined_before ? NULL : at->record, at->runtime_defs, at->module,
                            at->name_space, &at->refused);
   if (at->defs) pd__stage_begin(&at->stage, at->operation, at->defs->cells, at->defs->count);
@@ -163,7 +163,7 @@ static void unlink_and_release_names(attempt *at) {
 
 /* Stores the host before late definitions are read again: one that is added afterwards sees the
  * host and joins by itself. */
-static void publish_host(const attempt *at) {
+static void mark_record_joined(const attempt *at) {
   pd_module *module = at->module;
   pd_module_record *record = at->record;
   __atomic_store_n(&record->host, own_host, __ATOMIC_SEQ_CST);
@@ -177,7 +177,7 @@ static void publish_host(const attempt *at) {
 static void publish_attempt(attempt *at) {
   pd__membership *member = pd__module_get_membership(at->module);
   pd__defs *defs = at->defs, **end = &member->defs;
-  if (!at->joined_before) publish_host(at);
+  if (!at->joined_before) mark_record_joined(at);
   while (*end) end = &(*end)->more;
   *end = defs;
   at->defs = NULL;
@@ -190,14 +190,14 @@ static void publish_attempt(attempt *at) {
 static outcome refuse_attempt(attempt *at) {
   static const pd_error no_memory = {.status = PD_ERR_MEMORY, .message = "out of memory"};
   const pd_error *why = pd_error_list_at(at->errors, 0);
-  if (!at->joined_before) publish_host(at);
+  if (!at->joined_before) mark_record_joined(at);
   pd__runtime_defs_store_result(at->runtime_defs, NULL, why ? why : &no_memory);
   return REFUSED;
 }
 
 /* Returns true if no answer is missing. Otherwise gives everything back and asks, without the
  * lock; the attempt is refused if it can't ask. */
-static bool plan_or_ask(attempt *at) {
+static bool plan_or_ask_hooks(attempt *at) {
   const pd__defs *defs = at->defs;
   const pd__unready_winner *winners =
       pd__impls_find_unready_winners(at->operation, defs->impls, defs->impls_count);
@@ -224,14 +224,14 @@ static bool define_operation_flags(attempt *at) {
 /* Stages, asks, and stages again, until no answer is missing: then it publishes before anybody else
  * gets the lock. */
 static outcome run_attempt(attempt *at) {
-  read_definitions(at);
+  stage_attempt_definitions(at);
   do {
     if (is_attempt_stale(at)) return STALE;
     if (at->refused.status != PD_OK) return refuse_attempt(at);
     /* Another call may have withdrawn it while this one asked. */
     pd__module_set_present(at->module, true);
     if (!link_and_reserve_names(at)) return refuse_attempt(at);
-  } while (!plan_or_ask(at));
+  } while (!plan_or_ask_hooks(at));
   if (!define_operation_flags(at)) {
     unlink_and_release_names(at);
     return refuse_attempt(at);
@@ -244,7 +244,7 @@ static outcome run_attempt(attempt *at) {
 
 /* Keeps the errors for pd_modules_check, as nobody else returns them, and warns of the first
  * refusal in a module. */
-static void record_refusal(const pd_module *module, const pd_error_list *errors) {
+static void retain_errors_and_warn(const pd_module *module, const pd_error_list *errors) {
   pd__membership *member = pd__module_get_membership(module);
   const pd_error *why = pd_error_list_at(errors, 0);
   bool again = member->refused != NULL;
@@ -279,7 +279,7 @@ static bool is_refused_in_load(const pd__loading *load, const pd_module *module)
   return each != NULL;
 }
 
-static void record_errors(attempt *at, pd__loading *load) {
+static void move_errors_to_member(attempt *at, pd__loading *load) {
   pd__membership *member = pd__module_get_membership(at->module);
   bool lacks = at->waiting.status != PD_OK && pd_error_list_count(at->errors) == 0;
   if (load) pd__report_add_error_list(&load->report, at->errors);
@@ -307,8 +307,8 @@ static outcome join_whole_record(pd__operation *operation, pd_module *module,
   member->withdrawn_with = NULL;
   add_module_to_load(load, module);
   bool unnoticed = !load && result == REFUSED;
-  record_errors(&at, load);
-  if (unnoticed) record_refusal(module, member->errors);
+  move_errors_to_member(&at, load);
+  if (unnoticed) retain_errors_and_warn(module, member->errors);
   return result;
 }
 
@@ -324,13 +324,13 @@ static outcome join_runtime_defs(pd__operation *operation, pd_module *module,
   at.name_space = member->name_space;
   outcome result = run_attempt(&at);
   if (result == STALE) return result;
-  record_errors(&at, belongs ? load : NULL);
+  move_errors_to_member(&at, belongs ? load : NULL);
   if (result == JOINED) return result;
   if (!belongs) {
-    record_refusal(module, at.errors);
+    retain_errors_and_warn(module, at.errors);
     return result;
   }
-  pd__member_undefine(operation, module);
+  pd__member_drop_definitions(operation, module);
   member->status = at.refused.status;
   add_module_to_load(load, module);
   return result;
@@ -348,7 +348,7 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
     pd_module *module = record->state;
     if (!module) return;
     pd__runtime_defs runtime_defs =
-        pd__runtime_defs_read(record, pd__module_get_end_address(module), false);
+        pd__runtime_defs_get_range(record, pd__module_get_end_address(module), false);
     if (runtime_defs.first == runtime_defs.end) return;
     if (pd__module_get_membership(module)->status != PD_OK) {
       refuse_runtime_defs(module, runtime_defs);
@@ -358,7 +358,8 @@ static void join_all_runtime_defs(pd__operation *operation, pd_module_record *re
   }
 }
 
-static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd__loading *load) {
+static void record_abi_refusal(const pd__platform_image *image, const pd_error *why,
+                               pd__loading *load) {
   pd_module *module = pd__member_add(image);
   pd__membership *member = module ? pd__module_get_membership(module) : NULL;
   if (!member) {
@@ -371,7 +372,7 @@ static void refuse_abi(const pd__platform_image *image, const pd_error *why, pd_
   member->status = refused.status;
   add_module_to_load(load, module);
   if (load) pd__report_add(&load->report, why);
-  if (!load) record_refusal(module, member->errors);
+  if (!load) retain_errors_and_warn(module, member->errors);
 }
 
 /* Never writes to a record of another ABI. A module that was refused may try again, once in each
@@ -381,7 +382,7 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
   pd_error err;
   pd_module *module = NULL;
   if (check_abi(record, image ? image->path : "", &err) != PD_OK) {
-    refuse_abi(image, &err, load);
+    record_abi_refusal(image, &err, load);
     return NULL;
   }
   for (outcome result = STALE; result == STALE;) {
@@ -406,12 +407,13 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
 
 /* Returns false if `image` is NULL and the record isn't known. A known record joins only its late
  * definitions, and needs no image. */
-static bool join_record(pd_module_record *record, const pd__platform_image *image, bool announces) {
+static bool lock_and_join_record(pd_module_record *record, const pd__platform_image *image,
+                                 bool announces) {
   PD__IN_LOADER(pd__loader_get_deferred_owner());
   PD__LOCKED_OPERATION(operation);
   bool known = image || record->state;
   const pd_module *module = NULL;
-  if (known) module = pd__member_join(&operation, record, image, pd__loading_of_thread());
+  if (known) module = pd__member_join(&operation, record, image, pd__loading_find_current());
   if (module) pd__module_get_membership(module)->announces |= announces;
   pd__operation_end(&operation);
   return known;
@@ -419,7 +421,7 @@ static bool join_record(pd_module_record *record, const pd__platform_image *imag
 
 /* A module can't join because memory is out. The pd_module_load that is under way fails. */
 static void fail_current_load(void) {
-  pd__loading *load = pd__loading_of_thread();
+  pd__loading *load = pd__loading_find_current();
   if (load) load->lost = true;
 }
 
@@ -435,9 +437,9 @@ static void append_image_copy(const pd__platform_image *image, void *context) {
 
 void pd__module_join(pd_module_record *record) {
   pd_error err;
-  if (check_abi(record, "", &err) == PD_OK && join_record(record, NULL, true)) return;
+  if (check_abi(record, "", &err) == PD_OK && lock_and_join_record(record, NULL, true)) return;
   pd__platform_image *image = pd__platform_find_image(PD__NO_RECORDS, record);
-  if (!image || !join_record(record, image, true)) fail_current_load();
+  if (!image || !lock_and_join_record(record, image, true)) fail_current_load();
   free(image);
 }
 
@@ -451,7 +453,7 @@ void pd__members_join_loaded(const void *inside) {
   while (first) {
     pd__platform_image *each = first;
     first = each->next;
-    join_record(each->record, each, false);
+    lock_and_join_record(each->record, each, false);
     free(each);
   }
 }
@@ -462,8 +464,8 @@ void pd__member_withdraw(pd__operation *operation, pd_module *module) {
   pd__membership *member = pd__module_get_membership(module);
   pd_module_record *record = member->record;
   pd__report waiting = {.list = NULL};
-  pd__member_undefine(operation, module);
-  pd__member_remove_registered(operation, module);
+  pd__member_drop_definitions(operation, module);
+  pd__member_undo_registrations(operation, module);
   member->record = NULL;
   pd__module_mark_gone(module);
   __atomic_store_n(&record->state, NULL, __ATOMIC_RELEASE);

@@ -13,8 +13,8 @@
 /* Undefines what a failed load brought, which may stay in the process: musl unloads nothing, and no
  * loader unloads a library linked with -z nodelete. A later load finds the module refused and lets
  * it try again. */
-static void withdraw_module(pd__operation *operation, const pd__loading *load, pd_module *withdrawn,
-                            pd_module *with) {
+static void withdraw_after_failed_load(pd__operation *operation, const pd__loading *load,
+                                       pd_module *withdrawn, pd_module *with) {
   pd__membership *member = pd__module_get_membership(withdrawn);
   pd__report late = {.list = member->errors};
   pd__report_fail(&late, PD_ERR_LOAD, "%.400s: came with %.400s, which was refused",
@@ -22,7 +22,7 @@ static void withdraw_module(pd__operation *operation, const pd__loading *load, p
   member->status = late.status;
   member->withdrawn_with = with;
   if (with) pd__module_get_membership(with)->has_companions = true;
-  pd__member_undefine(operation, withdrawn);
+  pd__member_drop_definitions(operation, withdrawn);
 }
 
 /* Returns true if `module` (NULL if none was opened) and all modules that joined during this load
@@ -49,7 +49,7 @@ static void end_load_of_joined_modules(pd__operation *operation, pd__loading *en
     member->joined_in = NULL;
     bool stays =
         accepted || pd__module_is_retained(joined) || member->status != PD_OK || !member->record;
-    if (!stays) withdraw_module(operation, ended, joined, module);
+    if (!stays) withdraw_after_failed_load(operation, ended, joined, module);
   }
   ended->joined = NULL;
 }
@@ -115,7 +115,8 @@ static pd_module *open_module(pd__loading *load, void **handle) {
 }
 
 /* A module that was already loaded keeps the names that it got then. */
-static bool check_namespace(const pd__loading *load, const pd_module *module, pd__report *report) {
+static bool check_same_namespace(const pd__loading *load, const pd_module *module,
+                                 pd__report *report) {
   const pd__membership *member = pd__module_get_membership(module);
   if (!member->record || !strcmp(member->name_space, load->name_space)) return true;
   const char *in = *member->name_space ? "in namespace " : "without a namespace";
@@ -133,7 +134,7 @@ static void *abort_module_load(pd_module *module) {
 
 /* Withdraws a module that nobody holds any more, but that stays in the process since others call
  * its code. Whoever keeps it for that decides so before this, or looks whether it is still held. */
-static void withdraw_permanent_module(pd_module *module) {
+static void withdraw_if_kept_loaded(pd_module *module) {
   PD__LOCKED_OPERATION(operation);
   const pd__membership *member = pd__module_get_membership(module);
   bool kept = pd__module_end_closing(module) && member && member->record;
@@ -141,11 +142,11 @@ static void withdraw_permanent_module(pd_module *module) {
   pd__operation_end(&operation);
 }
 
-void pd__loads_init(void) { pd__module_closed = withdraw_permanent_module; }
+void pd__loads_set_close_handler(void) { pd__module_closed = withdraw_if_kept_loaded; }
 
-static void close_module(pd_module *module, void *handle) {
+static void close_library_and_withdraw(pd_module *module, void *handle) {
   pd__loader_close_library(handle);
-  withdraw_permanent_module(module);
+  withdraw_if_kept_loaded(module);
 }
 
 /* The caller holds the lock. Nothing remains of a load that isn't accepted. Returns the handle if
@@ -167,7 +168,7 @@ static void free_loading(pd__loading *load) {
 
 /* Takes the lock; runs however the load ends, also when a hook throws. What is still deferred goes
  * to the enclosing load. */
-static void clean_up_load(pd__loading **ended) {
+static void end_and_free_load(pd__loading **ended) {
   pd__loading *load = *ended;
   pd__loading_end(load);
   PD__LOCKED_OPERATION(operation);
@@ -176,7 +177,7 @@ static void clean_up_load(pd__loading **ended) {
   pd__deferred_hand_over(&operation, load, pd__loader_get_deferred_owner());
   pd__operation_unlock(&operation);
   free_loading(load);
-  if (closing) close_module(module, closing);
+  if (closing) close_library_and_withdraw(module, closing);
   if (operation.deferred) pd__deferred_notify_handler(&operation);
 }
 
@@ -203,19 +204,19 @@ static void report_load_errors(const pd__loading *load, pd__report *caller) {
 static void load_module(pd__loading *load, pd__report *caller, pd_module **out) {
   void *handle = NULL;
   pd__report *report = &load->report;
-  pd__loading *ended __attribute__((cleanup(clean_up_load), unused)) = load;
+  pd__loading *ended __attribute__((cleanup(end_and_free_load), unused)) = load;
   pd__loading_begin(load);
   pd_module *module = open_module(load, &handle);
   PD__LOCKED_OPERATION(operation);
   if (module) rejoin_withdrawn(&operation, load, module);
-  bool sound = module && check_namespace(load, module, report);
+  bool sound = module && check_same_namespace(load, module, report);
   bool accepted = try_accept_load(load, module) && sound;
   if (!accepted && report->status == PD_OK) pd__report_fail_memory(report); /* for the message */
   void *closing = commit_or_abort_load(&operation, load, accepted);
   pd__families_update_changed(&operation, report);
   if (accepted && out) *out = module; /* before watchers are notified below: one may throw */
   pd__operation_end(&operation);
-  if (closing) close_module(module, closing);
+  if (closing) close_library_and_withdraw(module, closing);
   if (!module && handle) pd__loader_close_library(handle);
   if (!pd__loader_is_entered()) pd__deferred_run(load, report);
   report_load_errors(load, caller);
@@ -248,7 +249,7 @@ pd_status pd_module_unload(pd_module *module, pd_error *err) {
   pd__module_end_opening(&operation, module);
   bool announces = pd__module_get_membership(module)->record != NULL;
   if (!pd__module_is_retained(module) && !announces) {
-    pd__member_remove_registered(&operation, module);
+    pd__member_undo_registrations(&operation, module);
     pd__module_set_present(module, false);
   }
   return pd__operation_return(&operation, PD_OK);

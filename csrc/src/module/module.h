@@ -28,7 +28,8 @@ typedef struct pd__runtime_defs {
 
 /* Returns the late definitions of a record in an image that ends at `high`: all of them, or those
  * that haven't been seen. */
-pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t high, bool all);
+pd__runtime_defs pd__runtime_defs_get_range(const pd_module_record *record, uintptr_t high,
+                                            bool all);
 
 /* Writes the result to each of them: `refusal`, or if that is NULL, the flag that `defs`
  * defined. */
@@ -42,7 +43,7 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime
                         pd_module *module, const char *name_space, pd__report *report);
 
 /* Frees a list and sets it to NULL. */
-void pd__defs_drop(pd__defs **list);
+void pd__defs_free_list(pd__defs **list);
 
 /* ---- Membership (join.c) ---- */
 
@@ -72,11 +73,11 @@ pd_module *pd__member_join(pd__operation *operation, pd_module_record *record,
                            const pd__platform_image *image, pd__loading *load);
 
 /* Undefines and drops all definitions of the module. The caller holds the lock. */
-void pd__member_undefine(pd__operation *operation, pd_module *module);
+void pd__member_drop_definitions(pd__operation *operation, pd_module *module);
 
 /* Removes the module's registered definitions and hooks, so that nothing calls into it any more.
  * The caller holds the lock. */
-void pd__member_remove_registered(pd__operation *operation, pd_module *module);
+void pd__member_undo_registrations(pd__operation *operation, pd_module *module);
 
 /* Makes a module that stays loaded leave as if it were unloaded: it joins again when it is loaded
  * again. The caller holds the lock. */
@@ -93,7 +94,7 @@ void pd__module_leave(pd_module_record *record);
  * or of every image if that is NULL. Takes the lock. */
 void pd__members_join_loaded(const void *inside);
 
-/* ---- Loading (load.c; pd__loading_of_thread is in join.c) ---- */
+/* ---- Loading (load.c; pd__loading_find_current is in join.c) ---- */
 
 /* A module that has joined, or was refused, as part of a load. It is listed again if it is refused
  * later in that load. */
@@ -119,14 +120,14 @@ struct pd__loading {
 };
 
 /* Returns the load that this thread is in; NULL if there is none. */
-pd__loading *pd__loading_of_thread(void);
+pd__loading *pd__loading_find_current(void);
 
 /* Begins one, and ends it: returns the one before. */
 void pd__loading_begin(pd__loading *load);
 void pd__loading_end(const pd__loading *load);
 
 /* This copy hosts the registry. */
-void pd__loads_init(void);
+void pd__loads_set_close_handler(void);
 
 /* ---- Copies of the library (copies.c) ---- */
 

@@ -45,7 +45,7 @@ static bool is_op_def(const pd_flag_def *def) {
   return told && def->kind >= PD_KIND_OP && def->kind <= PD_KIND_IMPL;
 }
 
-static void read_op_def(pd__defs *defs, const pd_op_def *op, pd__report *report) {
+static void check_and_add_op(pd__defs *defs, const pd_op_def *op, pd__report *report) {
   pd_error err;
   pd_status status = PD_OK;
   if (op->size != sizeof *op) {
@@ -64,21 +64,22 @@ static void read_op_def(pd__defs *defs, const pd_op_def *op, pd__report *report)
 
 /* Checks a definition and adds it; makes a copy if it has another size or is renamed by a
  * namespace. */
-static void read_definition(pd__defs *defs, const pd_flag_def *def, const pd_module *module,
-                            const char *name_space, pd__report *report) {
+static void check_and_add_definition(pd__defs *defs, const pd_flag_def *def,
+                                     const pd_module *module, const char *name_space,
+                                     pd__report *report) {
   pd_error err;
   pd_status status = PD_OK;
   if (!def) return;
   if (is_op_def(def)) {
-    read_op_def(defs, (const pd_op_def *)(const void *)def, report);
+    check_and_add_op(defs, (const pd_op_def *)(const void *)def, report);
     return;
   }
   bool named = *name_space && def->kind == PD_KIND_DEFINE;
   if (named || def->size != sizeof *def) {
     pd_flag_def *copy = pd__arena_alloc(&defs->arena, sizeof *copy);
-    status = copy ? pd__def_convert(def, copy, &err) : pd__fail_memory(&err);
+    status = copy ? pd__def_convert_version(def, copy, &err) : pd__fail_memory(&err);
     if (status == PD_OK && named) {
-      status = pd__namespace_apply(&defs->arena, name_space, copy, &err);
+      status = pd__namespace_prefix_names(&defs->arena, name_space, copy, &err);
     }
     def = copy;
   }
@@ -94,7 +95,7 @@ static void read_definition(pd__defs *defs, const pd_flag_def *def, const pd_mod
 
 /* Operations stand in the same list. They are collected as cells first, since they have file and
  * line at the same place as definitions of flags. */
-static void split_operations(pd__defs *defs, pd_module *module) {
+static void move_ops_to_impls(pd__defs *defs, pd_module *module) {
   size_t flags = 0;
   for (size_t i = 0; i < defs->count; i++) {
     const void *def = defs->cells[i].def;
@@ -132,17 +133,17 @@ pd__defs *pd__defs_read(const pd_module_record *record, pd__runtime_defs runtime
     return defs;
   }
   for (size_t i = 0; i < listed; i++) {
-    read_definition(defs, record->defs[i], module, name_space, report);
+    check_and_add_definition(defs, record->defs[i], module, name_space, report);
   }
   for (const pd_late_def *at = runtime_defs.first; at != runtime_defs.end; at = at->next) {
-    read_definition(defs, at->def, module, name_space, report);
+    check_and_add_definition(defs, at->def, module, name_space, report);
   }
   sort_cells_within_files(defs->cells, defs->count);
-  split_operations(defs, module);
+  move_ops_to_impls(defs, module);
   return defs;
 }
 
-void pd__defs_drop(pd__defs **list) {
+void pd__defs_free_list(pd__defs **list) {
   while (*list) {
     pd__defs *defs = *list;
     *list = defs->more;
@@ -155,7 +156,8 @@ void pd__defs_drop(pd__defs **list) {
 
 /* ---- Late definitions ---- */
 
-pd__runtime_defs pd__runtime_defs_read(const pd_module_record *record, uintptr_t high, bool all) {
+pd__runtime_defs pd__runtime_defs_get_range(const pd_module_record *record, uintptr_t high,
+                                            bool all) {
   const size_t least = offsetof(pd_module_record, late) + sizeof record->late;
   bool has = record->size >= least && high - (uintptr_t)record >= least;
   pd__runtime_defs runtime_defs = {.first = has ? __atomic_load_n(&record->late, __ATOMIC_SEQ_CST)

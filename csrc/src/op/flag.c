@@ -44,7 +44,7 @@ const char *pd__family_get_preference_list(pd__operation *operation, pd__family 
   pd__stage_begin(&stage, operation, &family->cell, 1);
   if (!pd__stage_reserve_names(&stage, &ignored)) return "*";
   pd__stage_try_complete_plan(&stage);
-  const char *list = pd__intern_text(pd__stage_planned_value(&stage).str);
+  const char *list = pd__intern_text(pd__stage_get_planned_value(&stage).str);
   pd__stage_release_names(&stage);
   return list ? list : "*";
 }
@@ -61,7 +61,7 @@ static void update_family(pd__operation *operation, pd__family *family, pd__repo
   bool renewed = defines || undefines || family->redefined;
   bool waits = family->has_waiting_values;
   family->redefined = family->has_waiting_values = false;
-  if (waits) pd__pending_apply(operation, pd__cell_flag(&family->cell), waiting);
+  if (waits) pd__pending_apply_to_flag(operation, pd__cell_flag(&family->cell), waiting);
   if (renewed) {
     pd__family_choose_impls(operation, family);
   } else {
