@@ -29,7 +29,7 @@ static bool has_same_fixed_value(pd__reader *reader, const pd__token *token, pd_
   if (!token || can_change_flag(reader, flag, token)) return false;
   const char *text = token->text;
   if (!text) text = pd__token_resolve(token).negated ? "false" : "true";
-  return pd__flag_has_value_from(token->origin.source, flag, text);
+  return pd__flag_has_same_value_from(token->origin.source, flag, text);
 }
 
 /* Drops the previous values of the source before the new ones are assigned, so that the history
@@ -38,11 +38,11 @@ static void drop_source_values(pd__reader *reader, const pd__token **last) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     const pd__token *token = last[pd__name_index(flag)];
     bool drops = pd__flag_def(flag) && (!token || can_change_flag(reader, flag, token));
-    if (drops) pd__reader_prepare_drop(reader, flag, reader->renews);
+    if (drops) pd__reader_stage_drop(reader, flag, reader->renews);
   }
 }
 
-void pd__config_assign(const pd_config *config, pd__reader *reader) {
+void pd__config_stage_values(const pd_config *config, pd__reader *reader) {
   bool whole;
   const pd__token **last = find_last_tokens(config, reader, &whole);
   if (!last) return;
@@ -54,7 +54,7 @@ void pd__config_assign(const pd_config *config, pd__reader *reader) {
     pd_flag *flag = meaning.flag;
     bool stood = flag && has_same_fixed_value(reader, last[pd__name_index(flag)], flag);
     if (!stood && !pd__option_handle_undefok(reader, token))
-      pd__reader_assign_token(reader, token, &meaning);
+      pd__reader_stage_token(reader, token, &meaning);
   }
 }
 
@@ -68,7 +68,7 @@ static pd_status assign_config_and_finish(const pd_config *config, bool allow_pe
   pd__reader_begin(&reader, &operation, &report);
   reader.allow_pending = allow_pending;
   reader.changes.yields = config->source != PD_SOURCE_FLEET && !pd__startup_over;
-  pd__config_assign(config, &reader);
+  pd__config_stage_values(config, &reader);
   return pd__operation_return(&operation, finish(&reader));
 }
 
@@ -79,7 +79,8 @@ pd_status pd_config_apply(const pd_config *config, bool allow_pending, pd_error_
 
 pd_status pd_config_check(const pd_config *config, bool allow_pending, pd_error_list *errors,
                           pd_error *err) {
-  return assign_config_and_finish(config, allow_pending, pd__reader_check, errors, err);
+  return assign_config_and_finish(config, allow_pending, pd__reader_report_and_validate, errors,
+                                  err);
 }
 
 pd_status pd_config_add_flagfile(pd_config *config, const char *path, const char *program,

@@ -61,7 +61,7 @@ static void record_last_flag(parse *run, const pd__meaning *meaning, const char 
 /* ---- Suggestions ---- */
 
 /* Suggests a fix for an argument right after a flag: --sizes 1 2 3. */
-static void suggest_fix(const parse *run, char out[PD__SUGGESTION_SIZE]) {
+static void suggest_arguments_as_value(const parse *run, char out[PD__SUGGESTION_SIZE]) {
   out[0] = '\0';
   if (!run->last || run->last_negated || run->last_at != run->at - 1) return;
   size_t count = 0;
@@ -80,16 +80,17 @@ static bool can_be_secret(const parse *run) {
   return !known && !strchr(before, '=');
 }
 
-static void refuse_argument(parse *run) {
+static void report_unexpected_argument(parse *run) {
   char escaped[PD__ESCAPED_SIZE], suggestion[PD__SUGGESTION_SIZE];
   const char *text = run->argv[run->at];
-  size_t shown = can_be_value(text) ? strlen(text) : pd__token_shown_length(text);
-  suggest_fix(run, suggestion);
+  size_t shown = can_be_value(text) ? strlen(text) : pd__token_get_nonsecret_length(text);
+  suggest_arguments_as_value(run, suggestion);
   if (can_be_secret(run)) {
-    pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument", run->at);
+    pd__reader_add_token_error(&run->reader, NULL, PD_ERR_ARGV, "argv[%d]: expected no argument",
+                               run->at);
   } else {
-    pd__reader_fail(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
-                    pd__escape_part(escaped, text, shown), suggestion);
+    pd__reader_add_token_error(&run->reader, NULL, PD_ERR_ARGV, "%s: expected no argument%s",
+                               pd__escape_part(escaped, text, shown), suggestion);
   }
 }
 
@@ -100,7 +101,7 @@ static void warn_of_ignored_value(parse *run) {
   if (run->options->look || run->options->no_arguments || command) return;
   if (run->last && pd__flag_def(run->last)->list) return; /* 1 and 2 of --sizes 0 1 2 */
   run->at++;                                              /* as if the next token were under way */
-  suggest_fix(run, suggestion);
+  suggest_arguments_as_value(run, suggestion);
   if (*suggestion) {
     pd__fail(pd__warning_add(PD_WARNING_ARGUMENT), PD_OK,
              "--%s: the argument %s is not its value%s", pd__flag_def(run->last)->name,
@@ -112,7 +113,7 @@ static void warn_of_ignored_value(parse *run) {
 /* An unknown flag that looks like a negative number may belong to the last flag: --sizes 1 -2. */
 static void suggest_negative_number(parse *run, pd__token *token) {
   char suggestion[PD__SUGGESTION_SIZE];
-  suggest_fix(run, suggestion);
+  suggest_arguments_as_value(run, suggestion);
   if (*suggestion) {
     token->suggestion =
         pd__arena_copy_text(&run->reader.operation->arena, suggestion, strlen(suggestion));
@@ -126,7 +127,7 @@ static bool assign_known_flag(parse *run, const char *text) {
   const char *name = text + 2, *equals = text[1] == '-' && *name != '-' ? strchr(name, '=') : NULL;
   pd_flag *node = equals ? pd__names_find_defined_node(name, (size_t)(equals - name)) : NULL;
   pd_origin origin = {PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
-  if (node) pd__reader_assign(&run->reader, node, equals + 1, &origin, 0);
+  if (node) pd__reader_stage_assignment(&run->reader, node, equals + 1, &origin, 0);
   if (node) record_last_flag(run, &(pd__meaning){pd__resolve_alias(node), node, false}, equals + 1);
   return node != NULL;
 }
@@ -138,7 +139,7 @@ static void handle_flag_token(parse *run, const char *text) {
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  if (run->options->known_only && !pd__token_is_known(&token)) {
+  if (run->options->known_only && !pd__token_is_flag_or_option(&token)) {
     run->argument[run->at] = true;
     return;
   }
@@ -172,7 +173,7 @@ static void handle_tokens(parse *run) {
     } else {
       run->argument[run->at] = true;
       if (run->arguments++ < run->options->commands) continue;
-      if (run->options->no_arguments) refuse_argument(run);
+      if (run->options->no_arguments) report_unexpected_argument(run);
       flags &= !run->options->stop_at_argument;
     }
   }
@@ -246,7 +247,7 @@ static pd_status write_help_request(const parse *run, pd_help *help, pd_error *e
 }
 
 /* What is frozen keeps its value, as it would if the line gave another. */
-static void drop_former_values(parse *run) {
+static void drop_former_argv_values(parse *run) {
   pd__reader *reader = &run->reader;
   for (size_t i = 0; i < run->options->former_count; i++) {
     pd_flag *flag = run->options->former[i];
@@ -257,18 +258,18 @@ static void drop_former_values(parse *run) {
   }
 }
 
-static pd_status parse_line(parse *run, pd_error *err) {
+static pd_status parse_and_commit_line(parse *run, pd_error *err) {
   const pd_parse_options *options = run->options;
   pd__reader *reader = &run->reader;
   const pd__variable_rules *rules = options->env_prefix ? &run->rules : NULL;
   pd_help help = {.size = sizeof help};
-  if (options->former && !options->look) drop_former_values(run);
-  if (options->config) pd__config_assign(options->config, reader);
-  if (options->env_flags) pd__reader_read_variable(reader, options->env_flags);
-  if (rules) pd__environment_read(rules, &reader->changes);
+  if (options->former && !options->look) drop_former_argv_values(run);
+  if (options->config) pd__config_stage_values(options->config, reader);
+  if (options->env_flags) pd__reader_read_flags_variable(reader, options->env_flags);
+  if (rules) pd__environment_stage_values(rules, &reader->changes);
   handle_tokens(run);
   if (options->look) return write_preview(run, err);
-  if (pd__option_get_help(reader, &help)) return write_help_request(run, &help, err);
+  if (pd__option_find_requested_help(reader, &help)) return write_help_request(run, &help, err);
   reader->changes.ask_all = reader->changes.yields = true;
   pd_status status = pd__reader_commit(reader);
   if (status != PD_OK) return status;
@@ -374,7 +375,7 @@ pd_status pd_parse_argv(int *argc, char **argv, const pd_parse_options *options,
   run.reader.program = *argc > 0 ? argv[0] : NULL;
   run.reader.allow_pending = known.allow_pending;
   if (known.look) status = begin_preview(&run, err);
-  if (status == PD_OK) status = parse_line(&run, err);
+  if (status == PD_OK) status = parse_and_commit_line(&run, err);
   if (status == PD_OK && !known.look) reorder_argv(&run, argc);
   return pd__operation_return(&operation, status);
 }

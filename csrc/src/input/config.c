@@ -37,7 +37,7 @@ pd_status pd_config_set_environment(pd_config *config, const char *env_prefix,
   return PD_OK;
 }
 
-pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err) {
+pd_status pd__config_append_token(pd_config *config, const pd__token *token, pd_error *err) {
   pd__arena *arena = &config->arena;
   pd__token made = *token;
   const char *text = token->text, *place = token->origin.place;
@@ -65,7 +65,7 @@ pd_status pd_config_add(pd_config *config, const char *name, const char *text, u
                      .text = text,
                      .literal = (uint8_t)literal,
                      .origin = origin ? *origin : (pd_origin){config->source, 0, NULL, 0}};
-  return pd__config_append(config, &token, err);
+  return pd__config_append_token(config, &token, err);
 }
 
 pd_status pd_config_fail(pd_config *config, const pd_error *error, pd_error *err) {
@@ -76,5 +76,5 @@ pd_status pd_config_fail(pd_config *config, const pd_error *error, pd_error *err
   broken.message[sizeof broken.message - 1] = '\0';
   pd__token token = {
       .dashes = "", .name = "", .text = broken.message, .status = (uint8_t)broken.status};
-  return pd__config_append(config, &token, err);
+  return pd__config_append_token(config, &token, err);
 }

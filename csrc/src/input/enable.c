@@ -16,7 +16,7 @@ pd_status pd_environment_enable(const char *prefix, pd_error_list *errors, pd_er
   changes.yields = changes.merges = true;
   pd__variable_rules rules = {.ignore_empty = false};
   if (prefix) strcpy(rules.prefix, prefix);
-  if (prefix) pd__environment_read(&rules, &changes);
+  if (prefix) pd__environment_stage_values(&rules, &changes);
   pd_status status = pd__changes_validate_and_commit(&changes);
   if (status == PD_OK) pd__environment_use_for_new_flags(prefix ? &rules : NULL);
   if (status == PD_OK && prefix) pd__environment_warn_of_unknown(&rules, false, NULL);

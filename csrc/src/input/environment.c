@@ -85,9 +85,9 @@ static const char *get_variable_by(const pd__variable_rules *rules, const char *
 }
 
 /* Finds the variable of a name, with a suffix, in either spelling. */
-static pd_status find_either_spelling(const pd__variable_rules *rules, const char *name,
-                                      size_t length, const char *suffix, pd__variable *out,
-                                      pd_error *err) {
+static pd_status find_variable_either_case(const pd__variable_rules *rules, const char *name,
+                                           size_t length, const char *suffix, pd__variable *out,
+                                           pd_error *err) {
   char upper[PD__VARIABLE_SIZE], escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
   pd__variable_write_name(rules->prefix, name, length, false, out->name);
   pd__variable_write_name(rules->prefix, name, length, true, upper);
@@ -118,7 +118,7 @@ bool pd__variable_is_of_name(const char *name, const char *variable, size_t leng
   return exact || upper;
 }
 
-bool pd__name_has_variable(const pd_flag *node) {
+bool pd__name_can_have_variable(const pd_flag *node) {
   return node == pd__resolve_alias((pd_flag *)node) || pd__name_is_old(node);
 }
 
@@ -129,7 +129,7 @@ static const pd_flag *find_other_name(const char *prefix, const pd_flag *flag,
   size_t length = strlen(tail);
   for (pd_flag *node = NULL; (node = pd__names_next(node));) {
     const pd_flag *other = pd__resolve_alias(node);
-    if (other == flag || !pd__name_has_variable(node)) continue;
+    if (other == flag || !pd__name_can_have_variable(node)) continue;
     if (!pd__variable_is_of_name(pd__flag_name(node), tail, length)) continue;
     if (pd__flag_def(other) || pd__stage_is_defining(other)) return node;
   }
@@ -139,7 +139,7 @@ static const pd_flag *find_other_name(const char *prefix, const pd_flag *flag,
 pd_status pd__environment_check_unique(const char *prefix, const pd_flag *named,
                                        const pd__variable *variable, pd_error *err) {
   char escaped[PD__ESCAPED_SIZE];
-  if (variable->is_path) return PD_OK; /* pd__environment_find has made sure */
+  if (variable->is_path) return PD_OK; /* pd__environment_find_variable has made sure */
   const pd_flag *flag = pd__resolve_alias((pd_flag *)named);
   const pd_flag *other = find_other_name(prefix, flag, variable->name);
   if (!other) return PD_OK;
@@ -151,14 +151,14 @@ pd_status pd__environment_check_unique(const char *prefix, const pd_flag *named,
 
 /* ---- The variable of a name ---- */
 
-pd_status pd__environment_find(const pd__variable_rules *rules, const char *name, size_t length,
-                               pd__variable *out, pd_error *err) {
+pd_status pd__environment_find_variable(const pd__variable_rules *rules, const char *name,
+                                        size_t length, pd__variable *out, pd_error *err) {
   char escaped[PD__ESCAPED_SIZE], other[PD__ESCAPED_SIZE];
   pd__variable file;
   out->is_path = false;
-  pd_status status = find_either_spelling(rules, name, length, "", out, err);
+  pd_status status = find_variable_either_case(rules, name, length, "", out, err);
   if (status != PD_OK || !rules->read_files) return status;
-  status = find_either_spelling(rules, name, length, PD__FILE_SUFFIX, &file, err);
+  status = find_variable_either_case(rules, name, length, PD__FILE_SUFFIX, &file, err);
   /* A flag may be called token_file. */
   bool is_named = status == PD_OK && file.text && !find_other_name(rules->prefix, NULL, file.name);
   if (!is_named) return status;
@@ -227,7 +227,7 @@ static pd_status find_flag_variable(const pd__variable_rules *rules, const pd_fl
   pd_status status = PD_OK;
   out->node = NULL;
   for (bool any = true; any;) {
-    status = pd__environment_find(rules, name, length, &out->variable, &out->err);
+    status = pd__environment_find_variable(rules, name, length, &out->variable, &out->err);
     if (status != PD_OK || out->variable.text) break;
     any = cursor != NULL;
     name = cursor;
@@ -287,7 +287,7 @@ static void assign_from_environment(const pd__variable_rules *rules, pd__changes
   if (status == PD_OK) status = read_variable_text(changes->operation, &from, &origin);
   if (status == PD_OK) {
     const char *text = from.variable.text;
-    if (pd__flag_has_value_from(PD_SOURCE_ENVIRONMENT, flag, text)) return;
+    if (pd__flag_has_same_value_from(PD_SOURCE_ENVIRONMENT, flag, text)) return;
     status = pd__changes_stage_assignment(changes, from.node, text, (pd_value){0}, &origin, 0,
                                           &from.err);
   }
@@ -295,7 +295,7 @@ static void assign_from_environment(const pd__variable_rules *rules, pd__changes
   if (status != PD_OK) pd__report_add(changes->report, &from.err);
 }
 
-void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes) {
+void pd__environment_stage_values(const pd__variable_rules *rules, pd__changes *changes) {
   for (pd_flag *flag = NULL; (flag = pd__names_next(flag));) {
     if (changes->previews && flag != changes->previewed_flag) continue;
     if (pd__flag_def(flag)) assign_from_environment(rules, changes, flag);

@@ -166,7 +166,7 @@ void pd__files_read_named(pd__files *files, const pd__token *token) {
   } else if (pd__token_is_named(token, "fromenv") || pd__token_is_named(token, "tryfromenv")) {
     pd__variable variable; /* a conflict is reported when the token is handled */
     pd__platform_lock();
-    pd__environment_find(files->rules, "flagfile", strlen("flagfile"), &variable, NULL);
+    pd__environment_find_variable(files->rules, "flagfile", strlen("flagfile"), &variable, NULL);
     list = variable.is_path ? NULL : variable.text;
     pd__platform_unlock();
   }

@@ -47,14 +47,14 @@ pd__token pd__token_split(const char *text);
 
 /* Returns how many bytes of a token messages may show: all, unless it assigns a value to a flag
  * that is sensitive, or that is not defined and may be misspelled. */
-size_t pd__token_shown_length(const char *text);
+size_t pd__token_get_nonsecret_length(const char *text);
 
 /* Returns true if the token is like -p9, one dash and several characters, where p is a sensitive
  * flag. */
-bool pd__token_has_secret_value(const pd__token *token);
+bool pd__token_has_attached_secret(const pd__token *token);
 
 /* Writes the token's name with its place, for messages. Returns `out`. */
-const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]);
+const char *pd__token_write_message_subject(const pd__token *token, char out[PD__SOURCE_SIZE]);
 
 static inline bool pd__token_is_named(const pd__token *token, const char *name) {
   return token->length == strlen(name) && !memcmp(token->name, name, token->length);
@@ -133,7 +133,7 @@ void pd__variable_write_name(const char *prefix, const char *name, size_t length
 bool pd__variable_is_of_name(const char *name, const char *variable, size_t length);
 
 /* Returns true if the name has a variable: it is that of a flag, or an old one, and no alias. */
-bool pd__name_has_variable(const pd_flag *node);
+bool pd__name_can_have_variable(const pd_flag *node);
 
 /* Copies the value of a variable that is set, or reads the file that it names. The texts are in the
  * arena. */
@@ -150,14 +150,14 @@ void pd__environment_visit(pd__variable_visitor *visit, void *context);
 /* Finds the variable of a name: <prefix><name>, or the same with the name in upper case if there is
  * a prefix; or the one followed by _FILE, if the rules have such files. The caller has checked the
  * prefix. PD_ERR_CONFLICT if both are set, to different values; *out is the first one then. */
-pd_status pd__environment_find(const pd__variable_rules *rules, const char *name, size_t length,
-                               pd__variable *out, pd_error *err);
+pd_status pd__environment_find_variable(const pd__variable_rules *rules, const char *name,
+                                        size_t length, pd__variable *out, pd_error *err);
 
 /* Checks the prefix that a host passes. Needs no lock. */
 pd_status pd__environment_check_prefix(const char *prefix, pd_error *err);
 
 /* Prepares the changes that the environment makes to the flags that are defined. */
-void pd__environment_read(const pd__variable_rules *rules, pd__changes *changes);
+void pd__environment_stage_values(const pd__variable_rules *rules, pd__changes *changes);
 
 /* PD_ERR_CONFLICT if the variable of `named`, a flag or a name of one, is that of another flag too,
  * in either spelling: it is ambiguous. */
@@ -176,7 +176,7 @@ void pd__environment_warn_of_unknown(const pd__variable_rules *rules, bool all, 
 
 /* Returns true if the flag already has this value from `source`. A frozen flag must not fail for a
  * value that it already has. */
-bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *text);
+bool pd__flag_has_same_value_from(pd_source source, const pd_flag *flag, const char *text);
 
 /* ---- Values of files or of the fleet, kept for later (config.c) ---- */
 
@@ -188,7 +188,7 @@ struct pd_config {
 };
 
 /* Keeps a copy of a token. Needs no lock. */
-pd_status pd__config_append(pd_config *config, const pd__token *token, pd_error *err);
+pd_status pd__config_append_token(pd_config *config, const pd__token *token, pd_error *err);
 
 /* ---- Reading (reader.c, options.c, apply.c) ---- */
 
@@ -224,22 +224,21 @@ void pd__reader_add_error(pd__reader *reader, const pd_error *err);
 /* Records an error. The message begins with the place and the name of the token, unless `token` is
  * NULL. */
 PD__PRINTF(4, 5)
-void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
-                     const char *format, ...);
+void pd__reader_add_token_error(pd__reader *reader, const pd__token *token, pd_status status,
+                                const char *format, ...);
 
 /* Handles a token with that meaning. Records errors. */
-void pd__reader_assign_token(pd__reader *reader, const pd__token *token,
-                             const pd__meaning *meaning);
+void pd__reader_stage_token(pd__reader *reader, const pd__token *token, const pd__meaning *meaning);
 
 /* Assigns text to a flag; `node` is the flag or an alias of it. */
-void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
-                       uint32_t literal);
+void pd__reader_stage_assignment(pd__reader *reader, pd_flag *node, const char *text,
+                                 const pd_origin *origin, uint32_t literal);
 
 /* Drops the value that `source` gave the flag, if there is one. */
-void pd__reader_prepare_drop(pd__reader *reader, pd_flag *flag, pd_source source);
+void pd__reader_stage_drop(pd__reader *reader, pd_flag *flag, pd_source source);
 
 /* Reports the recorded errors; if there are none, calls the validators. */
-pd_status pd__reader_check(pd__reader *reader);
+pd_status pd__reader_report_and_validate(pd__reader *reader);
 
 /* Checks, and commits if there is no error. Pending values are added with the commit. */
 pd_status pd__reader_commit(pd__reader *reader);
@@ -256,7 +255,7 @@ pd__meaning pd__token_resolve(const pd__token *token);
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
 /* Returns true if the token is a flag or an option. */
-bool pd__token_is_known(const pd__token *token);
+bool pd__token_is_flag_or_option(const pd__token *token);
 
 /* Returns true if the token needs a value and has none. */
 bool pd__token_is_missing_value(const pd__token *token, const pd__meaning *meaning);
@@ -272,12 +271,12 @@ void pd__reader_handle_flagfile(pd__reader *reader, const char *path, size_t len
 bool pd__option_handle_undefok(pd__reader *reader, const pd__token *token);
 
 /* Fills `help` with the request; false if there is none. */
-bool pd__option_get_help(const pd__reader *reader, pd_help *help);
+bool pd__option_find_requested_help(const pd__reader *reader, pd_help *help);
 
 /* Handles the flags in a variable, if it is set (variable.c). */
-void pd__reader_read_variable(pd__reader *reader, const char *variable);
+void pd__reader_read_flags_variable(pd__reader *reader, const char *variable);
 
 /* Makes the values of a configuration those of its source (apply.c). */
-void pd__config_assign(const pd_config *config, pd__reader *reader);
+void pd__config_stage_values(const pd_config *config, pd__reader *reader);
 
 #endif /* PD__INPUT_H */

@@ -16,11 +16,11 @@ typedef struct pd__open_file {
 } open_file;
 
 /* Counts one more value of a file or variable. Returns false if there are too many. */
-static bool count_read_value(pd__reader *reader, const pd__token *token) {
+static bool count_and_check_limit(pd__reader *reader, const pd__token *token) {
   if (++reader->values <= PD__VALUES_MOST) return true;
   reader->closed = true;
-  pd__reader_fail(reader, token, PD_ERR_FILE,
-                  ": files and variables give more than 1000000 values");
+  pd__reader_add_token_error(reader, token, PD_ERR_FILE,
+                             ": files and variables give more than 1000000 values");
   return false;
 }
 
@@ -35,7 +35,7 @@ static const char option_names[OPTIONS][12] = {[FLAGFILE] = "flagfile",
                                                PD_HELP_MAP(HELP_NAME)};
 
 /* Options that take a value cannot be negated. */
-static bool is_value_option(int option) {
+static bool can_option_take_value(int option) {
   return option >= FLAGFILE || option == PD_HELP_ON || option == PD_HELP_MATCH;
 }
 
@@ -49,12 +49,12 @@ static int find_option(const pd__token *token, bool *negated) {
   }
   for (int option = 0; option < OPTIONS; option++) {
     if (!pd__token_is_named(&positive, option_names[option])) continue;
-    return *negated && is_value_option(option) ? -1 : option;
+    return *negated && can_option_take_value(option) ? -1 : option;
   }
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-bool pd__token_is_known(const pd__token *token) {
+bool pd__token_is_flag_or_option(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
@@ -67,23 +67,23 @@ static void handle_help_option(pd__reader *reader, const pd__token *token, int k
   char escaped[PD__ESCAPED_SIZE];
   static const pd_flag_def truth = {.type = PD_TYPE_bool};
   pd_value value = {.b = !negated};
-  if (is_value_option(kind)) {
+  if (can_option_take_value(kind)) {
     if (!token->text) {
-      pd__reader_fail(reader, token, PD_ERR_ARGV,
-                      ": the value is missing, expected a part of a source file's name");
+      pd__reader_add_token_error(reader, token, PD_ERR_ARGV,
+                                 ": the value is missing, expected a part of a source file's name");
     }
     reader->help[kind] = token->text && *token->text ? token->text : NULL;
   } else if (token->text && negated) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value");
+    pd__reader_add_token_error(reader, token, PD_ERR_ARGV, ": takes no value");
   } else if (token->text && pd__value_parse_with_unit(&truth, token->text, &value) != PD_OK) {
-    pd__reader_fail(reader, token, PD_ERR_VALUE, "=%s: expected " PD__BOOL_EXPECTED,
-                    pd__escape_text(escaped, token->text));
+    pd__reader_add_token_error(reader, token, PD_ERR_VALUE, "=%s: expected " PD__BOOL_EXPECTED,
+                               pd__escape_text(escaped, token->text));
   } else {
     reader->help[kind] = value.b ? "" : NULL;
   }
 }
 
-bool pd__option_get_help(const pd__reader *reader, pd_help *help) {
+bool pd__option_find_requested_help(const pd__reader *reader, pd_help *help) {
   /* If there are several, gflags takes the first of these. */
   static const uint8_t order[PD__HELP_KINDS] = {PD_HELP_SHORT, PD_HELP_ALL,    PD_HELP_FULL,
                                                 PD_HELP_ON,    PD_HELP_MATCH,  PD_HELP_PACKAGE,
@@ -110,11 +110,12 @@ static const char *find_list_fault(const char *list) {
   return NULL;
 }
 
-static void handle_token(pd__reader *reader, const pd__token *token);
+static void resolve_and_handle_token(pd__reader *reader, const pd__token *token);
 
 /* Handles the variable as a token. Its text is copied, since the program may change the variable.
  * In a pd_config its origin is the file that names it. */
-static void handle_variable(pd__reader *reader, const pd__variable *variable, pd__token *token) {
+static void handle_variable_as_token(pd__reader *reader, const pd__variable *variable,
+                                     pd__token *token) {
   pd__arena *arena = &reader->operation->arena;
   const char *place;
   pd_error err;
@@ -123,49 +124,49 @@ static void handle_variable(pd__reader *reader, const pd__variable *variable, pd
     return;
   }
   if (!reader->config) token->origin = (pd_origin){PD_SOURCE_ARGV, 0, place, 0};
-  handle_token(reader, token);
+  resolve_and_handle_token(reader, token);
 }
 
-static void read_variable(pd__reader *reader, const pd__token *by, const char *name, size_t length,
-                          bool required) {
+static void read_fromenv_variable(pd__reader *reader, const pd__token *by, const char *name,
+                                  size_t length, bool required) {
   char escaped[PD__ESCAPED_SIZE];
   const pd__variable_rules *rules = reader->sources->rules;
   pd_error err;
   pd__variable variable;
   pd__token token = {
       .dashes = "--", .name = name, .length = (uint32_t)length, .origin = by->origin};
-  if (!count_read_value(reader, by)) return;
+  if (!count_and_check_limit(reader, by)) return;
   pd__meaning meaning = pd__token_resolve(&token);
   if (meaning.negated) {
-    pd__reader_fail(reader, by, PD_ERR_UNDEFINED, ": no flag is named '%.*s', it negates one",
-                    (int)length, name);
+    pd__reader_add_token_error(reader, by, PD_ERR_UNDEFINED,
+                               ": no flag is named '%.*s', it negates one", (int)length, name);
     return;
   }
-  if (!reader->config && !reader->allow_pending && !pd__token_is_known(&token)) {
+  if (!reader->config && !reader->allow_pending && !pd__token_is_flag_or_option(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
-    pd__reader_assign_token(reader, &token, &meaning);
+    pd__reader_stage_token(reader, &token, &meaning);
     return;
   }
-  pd_status status = pd__environment_find(rules, name, length, &variable, &err);
+  pd_status status = pd__environment_find_variable(rules, name, length, &variable, &err);
   if (status == PD_OK && variable.text && meaning.flag) {
     status = pd__environment_check_unique(rules->prefix, meaning.node, &variable, &err);
   }
   if (status != PD_OK) {
     pd__reader_add_error(reader, &err);
   } else if (variable.text) {
-    handle_variable(reader, &variable, &token);
+    handle_variable_as_token(reader, &variable, &token);
   } else if (required) {
-    pd__reader_fail(reader, by, PD_ERR_ARGV, ": the environment has no %s",
-                    pd__escape_text(escaped, variable.name));
+    pd__reader_add_token_error(reader, by, PD_ERR_ARGV, ": the environment has no %s",
+                               pd__escape_text(escaped, variable.name));
   }
 }
 
-static void handle_option_items(pd__reader *reader, const pd__token *token, int kind) {
+static void handle_listed_items(pd__reader *reader, const pd__token *token, int kind) {
   char escaped[PD__ESCAPED_SIZE];
   const char *complaint = find_list_fault(token->text);
   if (complaint) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV, "=%s: %s", pd__escape_text(escaped, token->text),
-                    complaint);
+    pd__reader_add_token_error(reader, token, PD_ERR_ARGV, "=%s: %s",
+                               pd__escape_text(escaped, token->text), complaint);
     if (kind != UNDEFOK) return; /* but add the names: one slip, one error */
   }
   for (const char *at = token->text; *at && (kind == UNDEFOK || !reader->closed);) {
@@ -175,7 +176,7 @@ static void handle_option_items(pd__reader *reader, const pd__token *token, int 
     } else if (kind == FLAGFILE) {
       pd__reader_handle_flagfile(reader, at, length, token);
     } else {
-      read_variable(reader, token, at, length, kind == FROMENV);
+      read_fromenv_variable(reader, token, at, length, kind == FROMENV);
     }
     at += length;
     at += *at == ',';
@@ -184,16 +185,17 @@ static void handle_option_items(pd__reader *reader, const pd__token *token, int 
 
 static void handle_list_option(pd__reader *reader, const pd__token *token, int kind) {
   if (!token->text) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV,
-                    ": the value is missing, expected %s separated by commas",
-                    kind == FLAGFILE ? "paths of files" : "names of flags");
+    pd__reader_add_token_error(reader, token, PD_ERR_ARGV,
+                               ": the value is missing, expected %s separated by commas",
+                               kind == FLAGFILE ? "paths of files" : "names of flags");
   } else if (reader->depth == PD__DEPTH_MOST && kind != UNDEFOK) {
     reader->closed = true;
-    pd__reader_fail(reader, token, PD_ERR_DEPTH,
-                    ": nested more than 16 files and variables deep, perhaps in a circle");
+    pd__reader_add_token_error(
+        reader, token, PD_ERR_DEPTH,
+        ": nested more than 16 files and variables deep, perhaps in a circle");
   } else {
     reader->depth++;
-    handle_option_items(reader, token, kind);
+    handle_listed_items(reader, token, kind);
     reader->depth--;
   }
 }
@@ -212,14 +214,14 @@ static bool reject_malformed(pd__reader *reader, const pd__token *token) {
   char escaped[PD__ESCAPED_SIZE], place[PD__PREFIX_SIZE], text[PD__ESCAPED_SIZE];
   if (token->length > 0 && *token->name != '-') return false;
   if (token->length > 0) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV,
-                    ": expected one or two dashes before the name of a flag");
+    pd__reader_add_token_error(reader, token, PD_ERR_ARGV,
+                               ": expected one or two dashes before the name of a flag");
   } else {
     snprintf(text, sizeof text, "%s%s%s", token->dashes, token->text ? "=" : "",
              token->text ? token->text : "");
-    pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
-                    pd__origin_write_message_prefix(&token->origin, place),
-                    pd__escape_text(escaped, text), token->text ? " before the =" : "");
+    pd__reader_add_token_error(reader, NULL, PD_ERR_ARGV, "%s%s: expected the name of a flag%s",
+                               pd__origin_write_message_prefix(&token->origin, place),
+                               pd__escape_text(escaped, text), token->text ? " before the =" : "");
   }
   return true;
 }
@@ -229,7 +231,7 @@ bool pd__token_is_missing_value(const pd__token *token, const pd__meaning *meani
   if (token->text) return false;
   if (meaning->flag)
     return !meaning->negated && !pd__def_can_lack_value(pd__flag_def(meaning->flag));
-  return is_value_option(find_option(token, &negated));
+  return can_option_take_value(find_option(token, &negated));
 }
 
 void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__meaning *meaning) {
@@ -240,15 +242,16 @@ void pd__token_handle(pd__reader *reader, const pd__token *token, const pd__mean
   if (option >= FLAGFILE && !(reader->config && option == UNDEFOK)) {
     handle_list_option(reader, token, option);
   } else if (reader->config) {
-    if (pd__config_append(reader->config, token, &err) != PD_OK) pd__reader_add_error(reader, &err);
+    if (pd__config_append_token(reader->config, token, &err) != PD_OK)
+      pd__reader_add_error(reader, &err);
   } else if (option >= 0) {
     handle_help_option(reader, token, option, negated);
   } else {
-    pd__reader_assign_token(reader, token, meaning);
+    pd__reader_stage_token(reader, token, meaning);
   }
 }
 
-static void handle_token(pd__reader *reader, const pd__token *token) {
+static void resolve_and_handle_token(pd__reader *reader, const pd__token *token) {
   pd__meaning meaning = {NULL, NULL, false}; /* in a pd_config it is resolved when applied */
   if (!reader->config) meaning = pd__token_resolve(token);
   pd__token_handle(reader, token, &meaning);
@@ -256,7 +259,7 @@ static void handle_token(pd__reader *reader, const pd__token *token) {
 
 /* ---- Flagfiles ---- */
 
-static bool is_this_program(const pd__reader *reader, const char *pattern, size_t length) {
+static bool is_pattern_for_program(const pd__reader *reader, const char *pattern, size_t length) {
   const char *program = reader->program;
   const char *slash = program ? strrchr(program, '/') : NULL;
   return program && (pd__glob_is_match(pattern, length, program) ||
@@ -268,10 +271,10 @@ static bool reject_flag_as_pattern(pd__reader *reader, pd__token *line, const ch
                                    size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
-  if (length > PD_NAME_MAX || !pd__token_is_known(&token)) return false;
+  if (length > PD_NAME_MAX || !pd__token_is_flag_or_option(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
   pd__line_reject(&reader->operation->arena, line, name, length, why);
-  pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
+  pd__reader_add_token_error(reader, NULL, PD_ERR_FILE, "%s", line->text);
   return true;
 }
 
@@ -280,7 +283,7 @@ static void handle_program_patterns(pd__reader *reader, open_file *open, pd__tok
   bool relevant = open->patterns && open->relevant;
   for (const char *at = line.text; *at;) {
     size_t length = strcspn(at, PD__BLANKS);
-    bool matches = is_this_program(reader, at, length);
+    bool matches = is_pattern_for_program(reader, at, length);
     if (!matches && reject_flag_as_pattern(reader, &line, at, length)) return;
     relevant |= matches;
     at += length;
@@ -290,15 +293,15 @@ static void handle_program_patterns(pd__reader *reader, open_file *open, pd__tok
   open->relevant = relevant;
 }
 
-static void handle_line(pd__reader *reader, open_file *open, const pd__token *line) {
+static void handle_flagfile_line(pd__reader *reader, open_file *open, const pd__token *line) {
   if (*line->dashes) {
     open->patterns = false;
-    if (!open->relevant || !count_read_value(reader, line)) return;
+    if (!open->relevant || !count_and_check_limit(reader, line)) return;
   }
   if (line->status != PD_OK) {
-    pd__reader_fail(reader, NULL, PD_ERR_FILE, "%s", line->text);
+    pd__reader_add_token_error(reader, NULL, PD_ERR_FILE, "%s", line->text);
   } else if (*line->dashes) {
-    handle_token(reader, line);
+    resolve_and_handle_token(reader, line);
   } else {
     handle_program_patterns(reader, open, *line);
   }
@@ -326,8 +329,8 @@ static bool count_and_check_file(pd__reader *reader, const pd__file *file, const
     why = fits ? file->why : PD__TOO_BIG;
   }
   if (why) {
-    pd__reader_fail(reader, by, status, "%s%s%s%s", by ? "=" : "",
-                    pd__escape_text(escaped, file->path), *file->path ? ": " : "", why);
+    pd__reader_add_token_error(reader, by, status, "%s%s%s%s", by ? "=" : "",
+                               pd__escape_text(escaped, file->path), *file->path ? ": " : "", why);
   }
   return !why;
 }
@@ -337,14 +340,14 @@ void pd__reader_handle_flagfile(pd__reader *reader, const char *path, size_t len
   const pd__file *file = pd__files_find(reader->sources, path, length);
   if (!file) {
     reader->closed = true;
-    pd__reader_fail(reader, by, PD_ERR_DEPTH, ": more than 1000 flagfiles");
+    pd__reader_add_token_error(reader, by, PD_ERR_DEPTH, ": more than 1000 flagfiles");
     return;
   }
   if (!count_and_check_file(reader, file, by)) return;
   open_file open = {.outer = reader->file, .file = file, .relevant = true};
   reader->file = &open;
   for (size_t i = 0; i < file->lines.count && !reader->closed; i++) {
-    handle_line(reader, &open, &file->lines.items[i]);
+    handle_flagfile_line(reader, &open, &file->lines.items[i]);
   }
   reader->file = open.outer;
 }

@@ -16,7 +16,7 @@ static const char *const *copy_argv(const char *const *argv, int argc) {
 }
 
 /* The caller holds the lock. */
-static pd_status store_program(const pd_program *program, pd_error *err) {
+static pd_status merge_program_info(const pd_program *program, pd_error *err) {
   pd_program next = kept;
   if (program->argv) {
     next.argc = program->argc;
@@ -49,7 +49,7 @@ pd_status pd_program_set(const pd_program *program, pd_error *err) {
   if (status == PD_OK && given.argv) status = check_argv(&given, err);
   if (status != PD_OK) return status;
   pd__platform_lock();
-  status = store_program(&given, err);
+  status = merge_program_info(&given, err);
   pd__platform_unlock();
   return status;
 }

@@ -26,10 +26,10 @@ void pd__reader_add_error(pd__reader *reader, const pd_error *err) {
   pd__tokens_add(arena, &reader->findings, finding);
 }
 
-void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status status,
-                     const char *format, ...) {
+void pd__reader_add_token_error(pd__reader *reader, const pd__token *token, pd_status status,
+                                const char *format, ...) {
   char message[sizeof(((pd_error *)0)->message)];
-  size_t used = token ? strlen(pd__token_write_name(token, message)) : 0;
+  size_t used = token ? strlen(pd__token_write_message_subject(token, message)) : 0;
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(message + used, sizeof message - used, format, arguments);
@@ -41,8 +41,8 @@ void pd__reader_fail(pd__reader *reader, const pd__token *token, pd_status statu
 
 /* ---- Tokens ---- */
 
-void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, const pd_origin *origin,
-                       uint32_t literal) {
+void pd__reader_stage_assignment(pd__reader *reader, pd_flag *node, const char *text,
+                                 const pd_origin *origin, uint32_t literal) {
   pd_error err;
   pd_status status = pd__changes_stage_assignment(&reader->changes, node, text, (pd_value){0},
                                                   origin, literal, &err);
@@ -52,22 +52,23 @@ void pd__reader_assign(pd__reader *reader, pd_flag *node, const char *text, cons
   reader->about = NULL;
 }
 
-static void assign_negated(pd__reader *reader, pd_flag *flag, const pd__token *token) {
+static void stage_negation(pd__reader *reader, pd_flag *flag, const pd__token *token) {
   const char *name = pd__flag_def(flag)->name;
   if (pd__flag_def(flag)->type != PD_TYPE_bool) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV, ": %s is %s, and only a bool can be negated", name,
-                    pd_type_name(pd__flag_type(flag)));
+    pd__reader_add_token_error(reader, token, PD_ERR_ARGV,
+                               ": %s is %s, and only a bool can be negated", name,
+                               pd_type_name(pd__flag_type(flag)));
   } else if (token->text) {
-    pd__reader_fail(reader, token, PD_ERR_ARGV, ": takes no value; write --%s=true or --%s=false",
-                    name, name);
+    pd__reader_add_token_error(reader, token, PD_ERR_ARGV,
+                               ": takes no value; write --%s=true or --%s=false", name, name);
   } else {
-    pd__reader_assign(reader, flag, "false", &token->origin, token->literal);
+    pd__reader_stage_assignment(reader, flag, "false", &token->origin, token->literal);
   }
 }
 
 /* -vvv is three uses of -v. */
-static void assign_incremented(pd__reader *reader, const pd__token *token,
-                               const pd__meaning *meaning) {
+static void stage_increment(pd__reader *reader, const pd__token *token,
+                            const pd__meaning *meaning) {
   char number[PD__NUMBER_SIZE];
   const pd_flag_def *def = pd__flag_def(meaning->flag);
   bool letters = !pd__flag_name(meaning->node)[1];
@@ -75,9 +76,9 @@ static void assign_incremented(pd__reader *reader, const pd__token *token,
   bool fits = pd__value_write_incremented(def, before, letters ? token->length : 1, number);
   const char *text = pd__arena_copy_text(&reader->operation->arena, number, strlen(number));
   if (!fits || !text) {
-    pd__reader_fail(reader, token, PD_ERR_RANGE, ": counts too far");
+    pd__reader_add_token_error(reader, token, PD_ERR_RANGE, ": counts too far");
   } else {
-    pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
+    pd__reader_stage_assignment(reader, meaning->node, text, &token->origin, token->literal);
   }
 }
 
@@ -87,31 +88,32 @@ static void fail_missing_value(pd__reader *reader, const pd_flag *flag, const ch
   pd__value_write_expected(pd__flag_def(flag), expected, sizeof expected);
   pd__origin_write_message_subject(name, &token->origin, source);
   if (token->next && !pd__flag_is_sensitive(flag)) {
-    size_t shown = pd__token_shown_length(token->next);
-    pd__reader_fail(reader, NULL, PD_ERR_ARGV,
-                    "%s: the value is missing before %s, expected %s; a value that begins with a "
-                    "dash is written --%s=VALUE",
-                    source, pd__escape_part(quoted, token->next, shown), expected, name);
+    size_t shown = pd__token_get_nonsecret_length(token->next);
+    pd__reader_add_token_error(
+        reader, NULL, PD_ERR_ARGV,
+        "%s: the value is missing before %s, expected %s; a value that begins with a "
+        "dash is written --%s=VALUE",
+        source, pd__escape_part(quoted, token->next, shown), expected, name);
   } else {
-    pd__reader_fail(reader, NULL, PD_ERR_ARGV, "%s: the value is missing, expected %s", source,
-                    expected);
+    pd__reader_add_token_error(reader, NULL, PD_ERR_ARGV, "%s: the value is missing, expected %s",
+                               source, expected);
   }
 }
 
-void pd__reader_assign_token(pd__reader *reader, const pd__token *token,
-                             const pd__meaning *meaning) {
+void pd__reader_stage_token(pd__reader *reader, const pd__token *token,
+                            const pd__meaning *meaning) {
   pd_flag *flag = meaning->flag;
   if (token->status != PD_OK) {
-    pd__reader_fail(reader, NULL, (pd_status)token->status, "%s", token->text);
+    pd__reader_add_token_error(reader, NULL, (pd_status)token->status, "%s", token->text);
   } else if (!flag) {
     pd__tokens_add(&reader->operation->arena, &reader->findings, *token);
   } else if (meaning->negated) {
-    assign_negated(reader, flag, token);
+    stage_negation(reader, flag, token);
   } else if (!token->text && pd__flag_def(flag)->count) {
-    assign_incremented(reader, token, meaning);
+    stage_increment(reader, token, meaning);
   } else if (token->text || pd__flag_def(flag)->type == PD_TYPE_bool) {
     const char *text = token->text ? token->text : "true";
-    pd__reader_assign(reader, meaning->node, text, &token->origin, token->literal);
+    pd__reader_stage_assignment(reader, meaning->node, text, &token->origin, token->literal);
   } else {
     fail_missing_value(reader, flag, pd__flag_name(meaning->node), token);
   }
@@ -122,14 +124,14 @@ static void fail_frozen_value(pd__reader *reader, const pd_flag *flag, const pd_
   char place[PD__PREFIX_SIZE];
   size_t length = strlen(pd__origin_write_message_prefix(origin, place));
   if (length > 2) length -= 2; /* ": " */
-  pd__reader_fail(
+  pd__reader_add_token_error(
       reader, NULL, PD_ERR_FROZEN, "--%s: %s, and the %s no longer gives its value%s%.*s%s",
       pd__flag_def(flag)->name,
       pd__flag_is_frozen(flag) ? "is frozen" : "can be set at startup only",
       pd_source_name(origin->source), length ? " (" : "", (int)length, place, length ? ")" : "");
 }
 
-void pd__reader_prepare_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
+void pd__reader_stage_drop(pd__reader *reader, pd_flag *flag, pd_source source) {
   pd__entry given;
   if (!pd__history_find_source_entry(flag, source, &given)) return;
   if (pd__flag_check_settable(reader->operation, flag, &given.origin, NULL) == PD_OK) {
@@ -158,7 +160,7 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "argv[%u]: no such flag", token->origin.line);
     return;
   }
-  if (!*suggestion && pd__token_has_secret_value(token)) {
+  if (!*suggestion && pd__token_has_attached_secret(token)) {
     pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s-%c%s: no such flag",
                     pd__origin_write_message_prefix(&token->origin, place), *token->name,
                     PD__REDACTED);
@@ -173,18 +175,18 @@ static void report_undefined(pd__reader *reader, const pd__token *token) {
     pd__suggest_for_short_option(token->name, suggestion);
   }
   pd__report_fail(reader->report, PD_ERR_UNDEFINED, "%s: no such flag%s",
-                  pd__token_write_name(token, source), suggestion);
+                  pd__token_write_message_subject(token, source), suggestion);
 }
 
 /* The flag existed when the source was applied before, and its module has been unloaded since. */
-static bool names_flag_that_left(const pd__reader *reader, const pd__token *token) {
+static bool is_unloaded_flag_name(const pd__reader *reader, const pd__token *token) {
   if (!reader->renews || token->origin.source != reader->renews) return false;
   return pd__name_has_been_defined(pd__names_find(token->name, token->length));
 }
 
 /* Returns true if the value of an undefined name becomes pending. Errors have no name. */
 static bool can_be_pending(const pd__reader *reader, const pd__token *token) {
-  bool waits = reader->allow_pending || names_flag_that_left(reader, token);
+  bool waits = reader->allow_pending || is_unloaded_flag_name(reader, token);
   return waits && pd__name_is_valid(token->name, token->length);
 }
 
@@ -250,14 +252,14 @@ static void add_pending_value(pd__reader *reader, pd__pending *pending) {
   if (flag) pd__pending_apply_to_flag(reader->operation, flag, &nobody);
 }
 
-pd_status pd__reader_check(pd__reader *reader) {
+pd_status pd__reader_report_and_validate(pd__reader *reader) {
   report_errors(reader);
   return pd__changes_validate(&reader->changes);
 }
 
 /* The lock is held from the last validator to the end. */
 pd_status pd__reader_commit(pd__reader *reader) {
-  if (pd__reader_check(reader) != PD_OK) return reader->report->status;
+  if (pd__reader_report_and_validate(reader) != PD_OK) return reader->report->status;
   pd__pending *prepared = prepare_pending_values(reader);
   pd_status status = pd__changes_commit(&reader->changes);
   if (status == PD_OK && reader->renews) pd__pending_drop_of_source(reader->renews);

@@ -22,20 +22,20 @@ pd__token pd__token_split(const char *text) {
   return token;
 }
 
-bool pd__token_has_secret_value(const pd__token *token) {
+bool pd__token_has_attached_secret(const pd__token *token) {
   return !strcmp(token->dashes, "-") && token->length > 1 &&
          pd__letter_has_sensitive_flag(*token->name);
 }
 
-size_t pd__token_shown_length(const char *text) {
+size_t pd__token_get_nonsecret_length(const char *text) {
   pd__token token = pd__token_split(text);
   pd__meaning meaning = pd__token_resolve(&token);
   if (meaning.flag && !pd__flag_is_sensitive(meaning.flag)) return strlen(text);
-  if (!meaning.flag && pd__token_has_secret_value(&token)) return 2;
+  if (!meaning.flag && pd__token_has_attached_secret(&token)) return 2;
   return (size_t)(token.name - text) + token.length;
 }
 
-const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZE]) {
+const char *pd__token_write_message_subject(const pd__token *token, char out[PD__SOURCE_SIZE]) {
   char place[PD__PREFIX_SIZE], name[PD__ESCAPED_SIZE];
   pd__escape_part(name, token->name, token->length);
   if (!strcmp(token->dashes, "--"))
@@ -45,7 +45,7 @@ const char *pd__token_write_name(const pd__token *token, char out[PD__SOURCE_SIZ
   return out;
 }
 
-bool pd__flag_has_value_from(pd_source source, const pd_flag *flag, const char *text) {
+bool pd__flag_has_same_value_from(pd_source source, const pd_flag *flag, const char *text) {
   pd__entry given;
   pd_value value;
   return pd__history_find_source_entry(flag, source, &given) &&

@@ -43,7 +43,7 @@ static bool is_option_variable(const char *name, size_t length) {
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* shard_1 is not shard_2 misspelt: returns true if the names differ in digits alone. */
-static bool differs_in_digits(const char *a, size_t length, const char *b) {
+static bool is_equal_except_digits(const char *a, size_t length, const char *b) {
   const char *end = a + length;
   for (;;) {
     while (a < end && is_digit(*a)) a++;
@@ -55,7 +55,7 @@ static bool differs_in_digits(const char *a, size_t length, const char *b) {
   return a == end && !*b;
 }
 
-static void compare_name(guess *about, const pd_flag *node) {
+static void update_nearest_variable(guess *about, const pd_flag *node) {
   char spelling[PD__VARIABLE_SIZE];
   const char *name = pd__flag_name(node);
   size_t length = strlen(name);
@@ -64,7 +64,7 @@ static void compare_name(guess *about, const pd_flag *node) {
   if (about->known || !pd__flag_def(flag)) return;
   pd__variable_write_name("", name, length, about->upper, spelling);
   unsigned edits = pd__edit_distance(about->name, about->length, spelling, length);
-  if (edits >= about->edits || differs_in_digits(about->name, about->length, spelling)) return;
+  if (edits >= about->edits || is_equal_except_digits(about->name, about->length, spelling)) return;
   about->edits = edits;
   strcpy(about->nearest, spelling);
 }
@@ -84,7 +84,7 @@ static void warn_of_unknown(const char *variable, size_t length, const char *pre
            *nearest ? prefix : "", nearest, *nearest ? "?" : "");
 }
 
-static void check_variable_name(const char *variable, void *context) {
+static void warn_if_variable_unknown(const char *variable, void *context) {
   const search *of = context;
   const char *prefix = of->rules->prefix;
   size_t before = strlen(prefix), length = strcspn(variable, "=");
@@ -97,7 +97,7 @@ static void check_variable_name(const char *variable, void *context) {
   about.upper = is_upper(about.name, about.length);
   about.edits = get_edit_limit(about.length, of->all);
   for (const pd_flag *node = NULL; (node = pd__names_next(node)) && !about.known;) {
-    if (pd__name_has_variable(node)) compare_name(&about, node);
+    if (pd__name_can_have_variable(node)) update_nearest_variable(&about, node);
   }
   if (about.known || (!of->all && !*about.nearest)) return;
   if (names_file && *about.nearest) strcat(about.nearest, PD__FILE_SUFFIX);
@@ -106,5 +106,5 @@ static void check_variable_name(const char *variable, void *context) {
 
 void pd__environment_warn_of_unknown(const pd__variable_rules *rules, bool all, const char *known) {
   search of = {rules, all, known};
-  if (*rules->prefix) pd__environment_visit(check_variable_name, &of);
+  if (*rules->prefix) pd__environment_visit(warn_if_variable_unknown, &of);
 }

@@ -30,22 +30,24 @@ static void handle_variable_token(pd__reader *reader, const char *word, unsigned
                                   const char *place) {
   char escaped[PD__ESCAPED_SIZE];
   if (word[0] != '-' || !word[strspn(word, "-")]) {
-    pd__reader_fail(reader, NULL, PD_ERR_ARGV, "environment: %s: word %u: expected --name=value",
-                    pd__escape_text(escaped, place), number);
+    pd__reader_add_token_error(reader, NULL, PD_ERR_ARGV,
+                               "environment: %s: word %u: expected --name=value",
+                               pd__escape_text(escaped, place), number);
     return;
   }
   pd__token token = pd__token_split(word);
   token.origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
   pd__meaning meaning = pd__token_resolve(&token);
-  bool option = !meaning.flag && pd__token_is_known(&token);
+  bool option = !meaning.flag && pd__token_is_flag_or_option(&token);
   if (option && !pd__token_is_named(&token, "undefok")) {
-    pd__reader_fail(reader, &token, PD_ERR_ARGV, ": expected a flag; of options, only --undefok");
+    pd__reader_add_token_error(reader, &token, PD_ERR_ARGV,
+                               ": expected a flag; of options, only --undefok");
   } else {
     pd__token_handle(reader, &token, &meaning);
   }
 }
 
-void pd__reader_read_variable(pd__reader *reader, const char *variable) {
+void pd__reader_read_flags_variable(pd__reader *reader, const char *variable) {
   pd__arena *arena = &reader->operation->arena;
   const char *text = pd__environment_get(variable);
   if (!text) return;
@@ -60,8 +62,9 @@ void pd__reader_read_variable(pd__reader *reader, const char *variable) {
     if (in) {
       handle_variable_token(reader, word, number, place);
     } else {
-      pd__reader_fail(reader, NULL, PD_ERR_ARGV, "environment: %s: a quote is not closed",
-                      pd__escape_text(escaped, place));
+      pd__reader_add_token_error(reader, NULL, PD_ERR_ARGV,
+                                 "environment: %s: a quote is not closed",
+                                 pd__escape_text(escaped, place));
     }
   }
 }

@@ -79,7 +79,8 @@ static bool is_listed_in_help(const pd__row *row, pd_help_kind kind, const char 
   return beside;
 }
 
-void pd__rows_select(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program) {
+void pd__rows_filter_for_help(pd__rows *rows, pd_help_kind kind, const char *pattern,
+                              const char *program) {
   program_files of = {.program = program};
   size_t kept = 0;
   find_program_files(rows, &of);

@@ -120,9 +120,9 @@ static void add_range(help_page *help, const pd__row *row) {
   bool high = !pd__value_is_equal(info->type, info->max, pd__type_of(info->type)->max);
   if (!low && !high) return;
   pd__out *note = begin_note(help, low && high ? "[" : low ? "[at least " : "[at most ");
-  if (low) pd__row_write_number(row, info->min, note);
+  if (low) pd__row_write_with_unit(row, info->min, note);
   if (low && high) pd__out_add_text(note, " to ");
-  if (high) pd__row_write_number(row, info->max, note);
+  if (high) pd__row_write_with_unit(row, info->max, note);
   end_note(help, PD__FAINT);
 }
 

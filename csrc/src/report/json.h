@@ -16,8 +16,8 @@ typedef struct pd__json {
 } pd__json;
 
 /* Opens or closes an object or array, with "{", "[", "}" or "]". */
-void pd__json_open(pd__json *to, const char *sign);
-void pd__json_close(pd__json *to, const char *sign);
+void pd__json_open_bracket(pd__json *to, const char *sign);
+void pd__json_close_bracket(pd__json *to, const char *sign);
 
 /* Begins the next item of an array, or the next member of an object with its key; the value
  * follows. */
@@ -44,9 +44,9 @@ void pd__json_write_value(pd__json *to, const pd_flag_info *info, pd_value value
 void pd__json_write_entry_value(pd__json *to, const pd_flag_info *info, const pd_flag_entry *entry);
 
 /* Returns whether more than the type limits the value: `natural` is the bound of the type. */
-bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural);
+bool pd__json_is_narrower_bound(const pd_flag_info *info, pd_value bound, pd_value natural);
 
 /* Returns "flags.conf:3", "argv[2]", or "" if there is no place. Valid until the next call. */
-const char *pd__json_describe_location(pd__json *to, const pd_origin *origin);
+const char *pd__json_format_location(pd__json *to, const pd_origin *origin);
 
 #endif /* PD__JSON_H */

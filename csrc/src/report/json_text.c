@@ -73,13 +73,13 @@ void pd__json_begin_member(pd__json *to, const char *key) {
   pd__out_add_text(to->out, "\": ");
 }
 
-void pd__json_open(pd__json *to, const char *sign) {
+void pd__json_open_bracket(pd__json *to, const char *sign) {
   pd__out_add_text(to->out, sign);
   to->depth++;
   to->started = false;
 }
 
-void pd__json_close(pd__json *to, const char *sign) {
+void pd__json_close_bracket(pd__json *to, const char *sign) {
   to->depth--;
   if (to->started) begin_json_line(to);
   pd__out_add_text(to->out, sign);
@@ -131,14 +131,14 @@ static const char *read_list_item(pd__json *to, const char **cursor) {
 
 static void write_list(pd__json *to, pd_type type, const char *list) {
   const char *item;
-  pd__json_open(to, "[");
+  pd__json_open_bracket(to, "[");
   for (const char *cursor = pd__list_begin(list); cursor && (item = read_list_item(to, &cursor));) {
     pd_value value = {.str = item};
     pd__json_begin_item(to);
     pd__value_parse(type, item, &value);
     write_scalar(to->out, type, value);
   }
-  pd__json_close(to, "]");
+  pd__json_close_bracket(to, "]");
 }
 
 void pd__json_write_value(pd__json *to, const pd_flag_info *info, pd_value value) {
@@ -176,7 +176,7 @@ void pd__json_add_bool(pd__json *to, const char *key, bool value) {
   pd__out_add_text(to->out, value ? "true" : "false");
 }
 
-bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natural) {
+bool pd__json_is_narrower_bound(const pd_flag_info *info, pd_value bound, pd_value natural) {
   if (info->type == PD_TYPE_double) return isfinite(bound.f64);
   bool any = pd__type_has_range(pd__type_of(info->type));
   return any && !pd__value_is_equal(info->type, bound, natural);
@@ -184,17 +184,17 @@ bool pd__json_is_limit(const pd_flag_info *info, pd_value bound, pd_value natura
 
 void pd__json_add_names(pd__json *to, const char *key, const char *names) {
   pd__json_begin_member(to, key);
-  pd__json_open(to, "[");
+  pd__json_open_bracket(to, "[");
   for (const char *cursor = pd__list_begin(names); cursor;) {
     const char *name = cursor;
     size_t length = pd__list_advance_to_choice(&cursor);
     pd__json_begin_item(to);
     pd__json_write_span(to->out, name, name + length);
   }
-  pd__json_close(to, "]");
+  pd__json_close_bracket(to, "]");
 }
 
-const char *pd__json_describe_location(pd__json *to, const pd_origin *origin) {
+const char *pd__json_format_location(pd__json *to, const pd_origin *origin) {
   pd__out *place = &to->location;
   pd__out_clear(place);
   if (origin->place && *origin->place) {

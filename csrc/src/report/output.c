@@ -56,8 +56,8 @@ void pd__out_clear(pd__out *out) {
   out->length = 0;
 }
 
-pd_status pd__out_flush(const pd__out *out, pd__operation *operation, pd_writer write,
-                        void *context, pd_error *err) {
+pd_status pd__out_send_to_writer(const pd__out *out, pd__operation *operation, pd_writer write,
+                                 void *context, pd_error *err) {
   if (operation->arena.failed) return pd__fail_memory(err);
   /* Pin the module of the writer while it is called. The caller's own module cannot be unloaded
    * meanwhile. */

@@ -33,7 +33,7 @@ static pd_status copy_report_options(const pd_report_options *from, pd_report_op
 /* `rows` has every flag; those that the help doesn't list are removed. */
 static void write_flag_help(pd__rows *rows, const pd_report_options *options, pd__out *out) {
   pd__rows_remove_modules(rows, options->without);
-  pd__rows_select(rows, options->help->kind, options->help->pattern, options->program);
+  pd__rows_filter_for_help(rows, options->help->kind, options->help->pattern, options->program);
   if (options->help->kind == PD_HELP_XML) {
     pd__xml_write(rows, options, out);
   } else {
@@ -60,7 +60,7 @@ pd_status pd_report_help(const pd_report_options *from, pd_writer write, void *c
   } else {
     return pd__fail_memory(err);
   }
-  return pd__out_flush(&out, &operation, write, context, err);
+  return pd__out_send_to_writer(&out, &operation, write, context, err);
 }
 
 pd_status pd_report_flagfile(bool all, pd_writer write, void *context, pd_error *err) {
@@ -71,7 +71,7 @@ pd_status pd_report_flagfile(bool all, pd_writer write, void *context, pd_error 
   if (!pd__rows_collect(&rows, false, &operation.arena)) return pd__fail_memory(err);
   pd__rows_sort_groups(&rows, NULL, "");
   pd__flagfile_write(&rows, all, &out);
-  return pd__out_flush(&out, &operation, write, context, err);
+  return pd__out_send_to_writer(&out, &operation, write, context, err);
 }
 
 pd_status pd_report_json(const pd_report_options *from, pd_writer write, void *context,
@@ -85,6 +85,6 @@ pd_status pd_report_json(const pd_report_options *from, pd_writer write, void *c
   pd_status status = copy_report_options(from, &options, &help, err);
   if (status != PD_OK) return status;
   if (!pd__rows_collect(&rows, true, &operation.arena)) return pd__fail_memory(err);
-  pd__json_write(&rows, &options, &out);
-  return pd__out_flush(&out, &operation, write, context, err);
+  pd__json_write_report(&rows, &options, &out);
+  return pd__out_send_to_writer(&out, &operation, write, context, err);
 }

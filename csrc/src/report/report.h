@@ -35,8 +35,8 @@ void pd__out_clear(pd__out *out);
 
 /* Passes the text to the writer. PD_ERR_MEMORY if memory was out. Pins the writer's module while it
  * runs, without the lock. */
-pd_status pd__out_flush(const pd__out *out, pd__operation *operation, pd_writer write,
-                        void *context, pd_error *err);
+pd_status pd__out_send_to_writer(const pd__out *out, pd__operation *operation, pd_writer write,
+                                 void *context, pd_error *err);
 
 /* ---- The flags (rows.c, choose.c). Zero-initialize. ---- */
 
@@ -80,10 +80,11 @@ void pd__row_write_heading(const pd__row *row, pd__out *out);
 void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out);
 
 /* Writes a number, such as a bound of the flag's range. */
-void pd__row_write_number(const pd__row *row, pd_value value, pd__out *out);
+void pd__row_write_with_unit(const pd__row *row, pd_value value, pd__out *out);
 
 /* Keeps only the flags that the help of `kind` lists. */
-void pd__rows_select(pd__rows *rows, pd_help_kind kind, const char *pattern, const char *program);
+void pd__rows_filter_for_help(pd__rows *rows, pd_help_kind kind, const char *pattern,
+                              const char *program);
 
 /* ---- Lines of a limited width (page.c) ---- */
 
@@ -131,7 +132,7 @@ void pd__page_move_to(pd__page *page, size_t column);
 
 void pd__help_write(const pd__rows *rows, const pd_report_options *options, pd__out *out);
 void pd__xml_write(pd__rows *rows, const pd_report_options *options, pd__out *out);
-void pd__json_write(const pd__rows *rows, const pd_report_options *options, pd__out *out);
+void pd__json_write_report(const pd__rows *rows, const pd_report_options *options, pd__out *out);
 void pd__flagfile_write(pd__rows *rows, bool all, pd__out *out);
 
 #endif /* PD__REPORT_H */

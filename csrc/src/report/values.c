@@ -104,7 +104,7 @@ static bool write_real_quantity(pd__out *out, double number, bool bytes) {
 }
 
 /* Returns false if the flag has no unit, or if the value has to be written as a plain number. */
-static bool write_quantity(const pd_flag_info *info, pd_value value, pd__out *out) {
+static bool try_write_with_unit(const pd_flag_info *info, pd_value value, pd__out *out) {
   pd__type_kind kind = pd__type_of(info->type)->kind;
   bool bytes = !strcmp(info->unit, "bytes"), real = kind == PD__TYPE_FLOATING;
   if (!bytes && strcmp(info->unit, "seconds") != 0) return false;
@@ -154,9 +154,9 @@ static void write_string(pd__out *out, const char *text) {
   if (text[length]) pd__out_add_text(out, "...");
 }
 
-void pd__row_write_number(const pd__row *row, pd_value value, pd__out *out) {
+void pd__row_write_with_unit(const pd__row *row, pd_value value, pd__out *out) {
   char buffer[PD__NUMBER_SIZE];
-  if (!write_quantity(&row->info, value, out)) {
+  if (!try_write_with_unit(&row->info, value, out)) {
     pd__out_add_text(out, pd__value_get_text(row->info.type, value, buffer));
   }
 }
@@ -167,6 +167,6 @@ void pd__row_write_value(const pd__row *row, pd_value value, pd__out *out) {
   } else if (row->info.type == PD_TYPE_string) {
     write_string(out, value.str);
   } else {
-    pd__row_write_number(row, value, out);
+    pd__row_write_with_unit(row, value, out);
   }
 }
