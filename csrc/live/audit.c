@@ -42,9 +42,9 @@ static int open_audit_file(const char *path) {
               0600);
 }
 
-static void reopen_moved_file(pd__audit *audit) {
+static void reopen_audit_if_moved(pd__audit *audit) {
   struct stat there;
-  bool own = pd__descriptor_is_own(&audit->file);
+  bool own = pd__descriptor_is_unchanged(&audit->file);
   bool same = own && stat(audit->path, &there) == 0 && there.st_dev == audit->file.device &&
               there.st_ino == audit->file.inode;
   if (same) return;
@@ -98,10 +98,10 @@ static bool append_audit_line(pd__audit *audit, const char *event, size_t length
 }
 
 /* Warns once until a line succeeds again. */
-static void write_audit_file(pd__audit *audit, const char *event, size_t length) {
+static void append_event_or_warn(pd__audit *audit, const char *event, size_t length) {
   pthread_mutex_lock(&audit->lock);
   errno = ENOENT;
-  reopen_moved_file(audit);
+  reopen_audit_if_moved(audit);
   bool written = audit->file.fd >= 0 && append_audit_line(audit, event, length);
   if (written && audit->sync) written = fdatasync(audit->file.fd) == 0 || errno == EINVAL;
   int reason = errno;
@@ -120,7 +120,7 @@ static void write_audit_file(pd__audit *audit, const char *event, size_t length)
 
 /* What waits holds the audit: all others may have gone before it is called. The caller holds
  * pd__lock. */
-static void queue_event(pd__audit *audit, const char *event, size_t length) {
+static void queue_event_for_function(pd__audit *audit, const char *event, size_t length) {
   if (audit->queue.length + length > QUEUE_MAX) {
     audit->dropped++;
     return;
@@ -132,7 +132,7 @@ static void queue_event(pd__audit *audit, const char *event, size_t length) {
 }
 
 /* Calls the function for each line. pd__lock is free meanwhile. */
-static void deliver_queue(pd__audit *audit) {
+static void call_audit_function(pd__audit *audit) {
   pd__text lines = audit->queue;
   uint64_t dropped = audit->dropped;
   pd_live_audit function = audit->function;
@@ -150,11 +150,11 @@ static void deliver_queue(pd__audit *audit) {
 }
 
 /* Calls what waits in the queues. Returns whether there was any. */
-static bool deliver_next_queue(void) {
+static bool call_next_audit_function(void) {
   pthread_mutex_lock(&pd__lock);
   pd__audit *audit = audits;
   while (audit && (!audit->function || audit->queue.length == 0)) audit = audit->next;
-  if (audit) deliver_queue(audit);
+  if (audit) call_audit_function(audit);
   pthread_mutex_unlock(&pd__lock);
   return audit != NULL;
 }
@@ -185,14 +185,14 @@ static void *run_callbacks(void *unused) {
   pthread_cleanup_push(mark_callbacks_ended, (void *)&finished);
   do {
     pd_callbacks_run();
-    while (deliver_next_queue()) pd_callbacks_run();
+    while (call_next_audit_function()) pd_callbacks_run();
   } while (!finish_callbacks_if_idle());
   finished = true;
   pthread_cleanup_pop(0);
   return unused;
 }
 
-void pd__callbacks_start(void) {
+void pd__callbacks_start_thread(void) {
   pthread_mutex_lock(&pd__lock);
   run_again = callbacks_thread_runs;
   if (!callbacks_thread_runs) callbacks_thread_runs = pd__thread_start(run_callbacks, NULL);
@@ -244,12 +244,12 @@ void pd__audit_release(pd__audit *audit) {
 
 static void write_event(pd__audit *audit, const pd__text *event) {
   if (event->failed) return;
-  if (audit->path) write_audit_file(audit, event->data, event->length);
+  if (audit->path) append_event_or_warn(audit, event->data, event->length);
   pthread_mutex_lock(&pd__lock);
   bool queued = audit->function != NULL;
-  if (queued) queue_event(audit, event->data, event->length);
+  if (queued) queue_event_for_function(audit, event->data, event->length);
   pthread_mutex_unlock(&pd__lock);
-  if (queued) pd__callbacks_start();
+  if (queued) pd__callbacks_start_thread();
 }
 
 void pd__audit_write_and_free(pd__audit *audit, pd__text *event) {

@@ -32,10 +32,10 @@ static void store_effect_texts(pd__changed_flag *flag, const pd_batch_effect *ef
 }
 
 /* The last word: a client may have given up meanwhile. The items are in the order of the flags. */
-static bool decide_live_batch(const pd_batch_effect *effects, size_t count, void *context) {
+static bool decide_and_store_effects(const pd_batch_effect *effects, size_t count, void *context) {
   pd__batch *batch = context;
   pd__changed_flag *flag = batch->change->flags;
-  if (!pd__job_change_state(batch->job, PD__ASKING, PD__DECIDED)) return false;
+  if (!pd__job_try_change_state(batch->job, PD__ASKING, PD__DECIDED)) return false;
   for (size_t i = 0; i < count; i++) {
     while (flag->flag != batch->items[i].flag) flag++;
     store_effect_texts(flag, &effects[i]);
@@ -43,7 +43,7 @@ static bool decide_live_batch(const pd_batch_effect *effects, size_t count, void
   return true;
 }
 
-static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *errors,
+static pd_status call_batch_apply(pd__batch *batch, bool trial, pd_error_list *errors,
                                   pd_error *err) {
   pd__change_record *made = batch->change;
   char place[32];
@@ -59,7 +59,7 @@ static pd_status apply_live_batch(pd__batch *batch, bool trial, pd_error_list *e
     options.override = made->state == PD__CHANGE_ACTIVE ? &made->override : NULL;
     options.unchanged = batch->unchanged;
     options.unchanged_count = batch->unchanged_count;
-    options.decide = decide_live_batch;
+    options.decide = decide_and_store_effects;
     options.context = batch;
   }
   return pd_batch_apply(batch->items, batch->count, &options, err);
@@ -83,16 +83,16 @@ static bool drop_wrong_items(pd__batch *batch, const pd_error_list *errors) {
 
 /* Applies the items, and reports what is wrong with them. Validators are asked only when all values
  * can be read: for the flags whose values can, a trial follows. */
-static pd_status apply_batch_items(pd__batch *batch, bool trial) {
+static pd_status apply_and_report_errors(pd__batch *batch, bool trial) {
   pd__job *job = batch->job;
   pd_error err;
   pd_error_list *errors = pd_error_list_new();
-  pd_status status = apply_live_batch(batch, trial, errors, &err);
+  pd_status status = call_batch_apply(batch, trial, errors, &err);
   bool again = status == PD_ERR_CONFLICT && !trial && batch->unchanged_count > 0;
   bool given_up = __atomic_load_n(&job->state, __ATOMIC_ACQUIRE) == PD__GIVEN_UP;
   if (status != PD_OK && !again && !given_up) {
     pd__job_add_errors(job, errors, &err);
-    if (drop_wrong_items(batch, errors)) apply_batch_items(batch, true);
+    if (drop_wrong_items(batch, errors)) apply_and_report_errors(batch, true);
   }
   pd_error_list_free(errors);
   return status;
@@ -102,9 +102,10 @@ static pd_status apply_batch_items(pd__batch *batch, bool trial) {
 
 /* What is below goes first, so that readers see no value between the old and the new one. The list
  * of changes begins with the latest. */
-static void add_override_ends(pd__batch *batch, pd_flag *flag, const pd__change_record *at) {
+static void add_items_ending_overrides(pd__batch *batch, pd_flag *flag,
+                                       const pd__change_record *at) {
   if (!at) return;
-  add_override_ends(batch, flag, at->older);
+  add_items_ending_overrides(batch, flag, at->older);
   for (size_t i = 0; at->state == PD__CHANGE_ACTIVE && i < at->count; i++) {
     if (at->flags[i].flag != flag || at->flags[i].ended) continue;
     add_batch_item(batch, (pd_batch_change){.flag = flag, .override = at->override});
@@ -121,11 +122,11 @@ static void build_batch_items(pd__batch *batch) {
     add_batch_item(batch,
                    (pd_batch_change){each->flag, each->requested_text, each->literal, override});
     if (batch->undone) continue;
-    each->had_live = pd__flag_get_value_from_live(each->flag, &each->live_before);
+    each->had_live = pd__flag_find_live_value(each->flag, &each->live_before);
     if (!each->drops_value) continue;
     size_t before = batch->count;
     pthread_mutex_lock(&pd__lock);
-    add_override_ends(batch, each->flag, pd__change_latest());
+    add_items_ending_overrides(batch, each->flag, pd__change_get_latest());
     pthread_mutex_unlock(&pd__lock);
     each->had_override = batch->count > before;
   }
@@ -176,14 +177,13 @@ static void mark_ended_overrides(const pd__batch *batch) {
 
 /* Once the change is in the list, it may end, and be forgotten: what is said of it is written
  * before. */
-static void publish_change(pd__batch *batch) {
+static void list_and_audit_change(pd__batch *batch) {
   pd__change_record *made = batch->change;
   pd__text event = {.data = NULL};
   bool temporary = made->state == PD__CHANGE_ACTIVE;
   for (size_t i = 0; i < made->count; i++) {
     pd__changed_flag *flag = &made->flags[i];
-    if (!flag->drops_value && !temporary)
-      pd__flag_get_value_from_live(flag->flag, &flag->set_value);
+    if (!flag->drops_value && !temporary) pd__flag_find_live_value(flag->flag, &flag->set_value);
   }
   write_batch_result(batch->job, made);
   pd__change_write_event(&event, made, batch->undone ? "undo" : "set");
@@ -206,7 +206,7 @@ static void audit_refusal(const pd__job *job, const pd__change_record *wanted) {
   pd__json_put_time(&line, "at", pd__get_wall_ms());
   pd__json_put_text(&line, "kind", job->problems->kind);
   pd__json_put_text(&line, "detail", job->problems->error.message);
-  pd__requester_write(&line, "who", &job->requester);
+  pd__requester_write_json(&line, "who", &job->requester);
   pd__json_put_text(&line, "reason", job->reason);
   pd__json_begin(&line, "flags", '[');
   for (size_t i = 0; wanted && i < wanted->count; i++) {
@@ -222,7 +222,7 @@ static void audit_refusal(const pd__job *job, const pd__change_record *wanted) {
 }
 
 /* The client has its answer, or is gone. */
-void pd__batch_audit_given_up(pd__job *job, const pd__change_record *wanted) {
+void pd__batch_audit_if_given_up(pd__job *job, const pd__change_record *wanted) {
   if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) != PD__GIVEN_UP) return;
   pd__job_add_problem(job, "timeout", NULL, PD_ERR_REFUSED, "the change was given up");
   if (!job->dry_run) audit_refusal(job, wanted);
@@ -232,7 +232,7 @@ void pd__batch_audit_given_up(pd__job *job, const pd__change_record *wanted) {
 
 static void number_or_refuse_change(pd__batch *batch) {
   pthread_mutex_lock(&pd__lock);
-  bool room = pd__change_has_room(batch->change);
+  bool room = pd__change_can_be_added(batch->change);
   pd__change_assign_number(batch->change);
   size_t on = pd__changes_count_temporary();
   pthread_mutex_unlock(&pd__lock);
@@ -248,11 +248,11 @@ static bool try_batch_round(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   build_batch_items(batch);
   bool trial = job->problems != NULL;
   if (batch->memory_out) return true;
-  pd_status status = apply_batch_items(batch, trial);
+  pd_status status = apply_and_report_errors(batch, trial);
   if (status == PD_ERR_CONFLICT && !trial && batch->unchanged_count > 0) return false;
   if (status != PD_OK || job->problems) return true;
   if (job->dry_run) write_batch_result(job, batch->change);
-  if (!job->dry_run) publish_change(batch);
+  if (!job->dry_run) list_and_audit_change(batch);
   return true;
 }
 
@@ -268,7 +268,7 @@ void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch)) {
   }
   if (batch->memory_out) pd__job_add_problem(job, "internal", NULL, PD_ERR_MEMORY, "out of memory");
   if (job->problems && !job->dry_run) audit_refusal(job, batch->change);
-  if (!job->problems) pd__batch_audit_given_up(job, batch->change);
+  if (!job->problems) pd__batch_audit_if_given_up(job, batch->change);
   pd__change_discard(batch->change);
   free(batch->items);
   free(batch->unchanged);

@@ -54,14 +54,14 @@ typedef struct pd__change_record {
 /* Returns NULL without memory. */
 pd__change_record *pd__change_new(size_t count, const pd__requester *requester, const char *reason);
 /* Returns false if too many temporary changes are active for another one. */
-bool pd__change_has_room(const pd__change_record *change);
+bool pd__change_can_be_added(const pd__change_record *change);
 void pd__change_assign_number(pd__change_record *change);
 /* Frees a change that didn't happen; its number is used again. NULL: does nothing. */
 void pd__change_discard(pd__change_record *change);
 /* Lists it, and drops the oldest ones that are too many. */
 void pd__change_add(pd__change_record *change);
 pd__change_record *pd__change_find(uint64_t number);
-pd__change_record *pd__change_latest(void);
+pd__change_record *pd__change_get_latest(void);
 size_t pd__changes_count_temporary(void);
 /* The temporary change with that override; NULL: none. */
 pd__change_record *pd__change_find_by_override(pd_override override);
@@ -76,6 +76,6 @@ void pd__change_write_event(pd__text *to, const pd__change_record *change, const
 void pd__changed_flag_write(pd__text *to, const pd__changed_flag *flag);
 
 /* Ends what is due, on the clients' thread. Returns when the next one is, or INT64_MAX. */
-int64_t pd__changes_end_due(void);
+int64_t pd__changes_end_expired(void);
 
 #endif /* PD_LIVE_CHANGE_H */

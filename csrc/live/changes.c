@@ -42,7 +42,7 @@ static void free_change(pd__change_record *change) {
 
 static size_t get_text_size(const char *text) { return text ? strlen(text) + 1 : 0; }
 
-static size_t measure_change(const pd__change_record *change) {
+static size_t compute_change_memory(const pd__change_record *change) {
   size_t size = sizeof *change + get_text_size(change->reason);
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
@@ -55,12 +55,13 @@ static size_t measure_change(const pd__change_record *change) {
 /* ---- The list ---- */
 
 /* Those that are on may take half of the room: more can't be forgotten, so they are refused. */
-bool pd__change_has_room(const pd__change_record *change) {
+bool pd__change_can_be_added(const pd__change_record *change) {
   size_t bytes = 0;
   if (change->state != PD__CHANGE_ACTIVE) return true;
   for (const pd__change_record *at = latest; at; at = at->older)
     bytes += at->state == PD__CHANGE_ACTIVE ? at->bytes : 0;
-  return temporary_count < TEMPORARY_MAX && bytes + measure_change(change) <= KEPT_BYTES_MAX / 2;
+  return temporary_count < TEMPORARY_MAX &&
+         bytes + compute_change_memory(change) <= KEPT_BYTES_MAX / 2;
 }
 
 void pd__change_assign_number(pd__change_record *change) { change->number = ++last_number; }
@@ -91,7 +92,7 @@ void pd__change_discard(pd__change_record *change) {
 void pd__change_add(pd__change_record *change) {
   pd__change_record **at = &latest;
   while (*at && (*at)->number > change->number) at = &(*at)->older; /* one came while it was made */
-  change->bytes = measure_change(change);
+  change->bytes = compute_change_memory(change);
   change->older = *at;
   *at = change;
   temporary_count += change->state == PD__CHANGE_ACTIVE;
@@ -99,7 +100,7 @@ void pd__change_add(pd__change_record *change) {
   drop_oldest_changes();
 }
 
-pd__change_record *pd__change_latest(void) { return latest; }
+pd__change_record *pd__change_get_latest(void) { return latest; }
 
 pd__change_record *pd__change_find(uint64_t number) {
   pd__change_record *at = latest;
@@ -147,7 +148,7 @@ void pd__change_write(pd__text *to, const pd__change_record *change) {
   pd__json_put_text(to, "kind", change->from_fleet ? "fleet" : change->undoes ? "undo" : "set");
   if (change->undoes) pd__json_put_number(to, "undoes", change->undoes);
   if (!change->undoes) pd__json_put_text(to, "undoes", NULL);
-  pd__requester_write(to, "who", &change->requester);
+  pd__requester_write_json(to, "who", &change->requester);
   pd__json_put_text(to, "reason", change->reason);
   pd__json_put_time(to, "until", change->until);
   pd__json_put_text(to, "state", states[change->state]);
@@ -172,7 +173,7 @@ void pd__change_write_event(pd__text *to, const pd__change_record *change, const
  * are notified by others, so nothing keeps it waiting. ---- */
 
 /* Returns the change that is due first; NULL: none is on. The caller holds pd__lock. */
-static pd__change_record *find_next_due_change(void) {
+static pd__change_record *find_next_expiring_change(void) {
   pd__change_record *first = NULL;
   for (pd__change_record *at = latest; at; at = at->older) {
     if (at->state == PD__CHANGE_ACTIVE && (!first || at->deadline < first->deadline)) first = at;
@@ -180,7 +181,7 @@ static pd__change_record *find_next_due_change(void) {
   return first;
 }
 
-static pd_status end_overrides(const pd__change_record *change) {
+static pd_status drop_change_overrides(const pd__change_record *change) {
   pd_batch_options options = {.size = sizeof options, .mark = change->number};
   pd_batch_change *items = calloc(change->count, sizeof *items);
   size_t count = 0;
@@ -198,13 +199,13 @@ static pd_status end_overrides(const pd__change_record *change) {
 
 /* Returns false if memory is out: then it stays on, and is tried again soon. Another thread may
  * undo it meanwhile, but doesn't free it while it is held. */
-static bool end_due_change(pd__change_record *change) {
+static bool end_expired_change(pd__change_record *change) {
   pd__text event = {.data = NULL};
   pd__audit *audit = NULL;
   pthread_mutex_lock(&pd__lock);
   change->holders++;
   pthread_mutex_unlock(&pd__lock);
-  bool ended = end_overrides(change) != PD_ERR_MEMORY;
+  bool ended = drop_change_overrides(change) != PD_ERR_MEMORY;
   pthread_mutex_lock(&pd__lock);
   change->holders--;
   if (ended && change->state == PD__CHANGE_ACTIVE) {
@@ -221,15 +222,15 @@ static bool end_due_change(pd__change_record *change) {
   return ended;
 }
 
-int64_t pd__changes_end_due(void) {
+int64_t pd__changes_end_expired(void) {
   for (;;) {
     pthread_mutex_lock(&pd__lock);
-    pd__change_record *next = find_next_due_change();
+    pd__change_record *next = find_next_expiring_change();
     int64_t deadline = next ? next->deadline : INT64_MAX;
     pthread_mutex_unlock(&pd__lock);
     int64_t now = pd__get_steady_ms();
     if (!next || deadline > now) return deadline;
-    if (!end_due_change(next)) return now + 100;
+    if (!end_expired_change(next)) return now + 100;
   }
 }
 

@@ -38,7 +38,7 @@ void pd__client_finish_job(pd__job *job);
 
 void pd__clients_accept(pd_live_server *server);
 void pd__client_handle_input(pd__client *client);
-void pd__client_send(pd__client *client);
+void pd__client_send_output(pd__client *client);
 /* Removes those that are dead or done, or belong to a server that has stopped; closes some if there
  * are too many, or if they hold too much memory. */
 void pd__clients_remove_finished(void);
@@ -52,7 +52,7 @@ bool pd__subscribers_notify(void);
 /* ---- Steps (steps.c), on the clients' thread ---- */
 
 /* Answers who waits for a step that is reached, or too long. Returns when to look again. */
-int64_t pd__steps_answer(void);
+int64_t pd__steps_answer_waiting_jobs(void);
 /* Gives up what a client asked for, and opens the gate that it has closed. */
 void pd__steps_release_client(uint64_t client);
 void pd__steps_reset_in_child(void); /* in a forked child */
@@ -60,14 +60,14 @@ void pd__steps_reset_in_child(void); /* in a forked child */
 /* ---- Jobs that change something (jobs.c) ---- */
 
 /* Queues a job, and owns it. Returns false if too many wait. */
-bool pd__job_queue(pd__job *job);
+bool pd__job_try_enqueue(pd__job *job);
 /* Answers what is done, and what is late. Returns the next deadline, or INT64_MAX. */
-int64_t pd__jobs_answer(void);
+int64_t pd__jobs_answer_and_expire(void);
 /* Gives up what a client asked for. */
-void pd__jobs_cancel_of_client(uint64_t client);
+void pd__jobs_cancel_for_client(uint64_t client);
 void pd__jobs_reset_in_child(void); /* in a forked child */
 /* The caller holds pd__lock. */
-bool pd__jobs_are_pending(void);
+bool pd__jobs_has_unfinished(void);
 
 /* ---- Requests (request.c) ---- */
 

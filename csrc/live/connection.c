@@ -22,7 +22,7 @@ static uint64_t last_number;
 
 /* ---- Who ---- */
 
-static void read_process_name(pd__requester *requester) {
+static void read_requester_command(pd__requester *requester) {
   char path[64];
   snprintf(path, sizeof path, "/proc/%lld/comm", (long long)requester->pid);
   int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -41,7 +41,7 @@ static bool authenticate_requester(int fd, pd__requester *requester) {
   if (peer.uid != geteuid() && peer.uid != 0) return false;
   requester->uid = peer.uid;
   requester->pid = peer.pid;
-  if (peer.pid > 0) read_process_name(requester);
+  if (peer.pid > 0) read_requester_command(requester);
   return true;
 }
 
@@ -49,7 +49,7 @@ static bool authenticate_requester(int fd, pd__requester *requester) {
 
 static void remove_client(pd__client **at) {
   pd__client *client = *at;
-  if (client->waiting > 0) pd__jobs_cancel_of_client(client->number);
+  if (client->waiting > 0) pd__jobs_cancel_for_client(client->number);
   pd__steps_release_client(client->number);
   pthread_mutex_lock(&pd__lock);
   *at = client->next;
@@ -92,7 +92,7 @@ static void add_client(pd__client *made, pd_live_server *server, int fd) {
 }
 
 /* Under the lock, so that the child of a fork has no connection that isn't in the list. */
-static int admit_client(pd_live_server *server) {
+static int accept_one_client(pd_live_server *server) {
   pd__client *made = calloc(1, sizeof *made);
   pthread_mutex_lock(&pd__lock);
   int fd = accept4(server->socket.listening.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -112,7 +112,7 @@ static int admit_client(pd_live_server *server) {
 
 void pd__clients_accept(pd_live_server *server) {
   for (int i = 0; i < ACCEPTED_MAX; i++) {
-    int error = admit_client(server);
+    int error = accept_one_client(server);
     if (error == EMFILE || error == ENFILE) close_idlest_client(&pd__clients);
     if (error != 0 && error != ECONNABORTED && error != EINTR) return;
   }
@@ -136,7 +136,7 @@ static void drop_first_bytes(pd__text *text, size_t length) {
   if (text->length == 0 && text->capacity > SMALL_BUFFER) pd__text_free(text);
 }
 
-static void refuse_long_line(pd__client *client) {
+static void answer_line_too_long(pd__client *client) {
   pd__problem_write_answer(&client->out, "null", "parse", "a request is longer than 1 MiB");
   client->closing = true;
 }
@@ -149,11 +149,11 @@ static void handle_request_lines(pd__client *client) {
     const char *line = client->in.data + start;
     size_t left = client->in.length - start;
     const char *end = memchr(line, '\n', left);
-    if (!end && left > PD__LINE_MAX) refuse_long_line(client);
+    if (!end && left > PD__LINE_MAX) answer_line_too_long(client);
     if (!end) break;
     size_t length = (size_t)(end - line);
     if (length > PD__LINE_MAX)
-      refuse_long_line(client);
+      answer_line_too_long(client);
     else if (length > 0)
       pd__client_handle_request(client, line, length);
     start += length + 1;
@@ -169,7 +169,7 @@ static void handle_end_of_input(pd__client *client) {
 }
 
 /* Cuts the connections that hold the most, until all together hold little enough. */
-static void drop_largest_clients(void) {
+static void cut_clients_over_limit(void) {
   for (;;) {
     size_t in = 0, out = 0;
     pd__client *most_in = pd__clients, *most_out = pd__clients;
@@ -189,7 +189,7 @@ static void drop_largest_clients(void) {
 
 void pd__client_handle_input(pd__client *client) {
   char part[PART];
-  client->dead |= !pd__descriptor_is_own(&client->descriptor);
+  client->dead |= !pd__descriptor_is_unchanged(&client->descriptor);
   while (!client->closing && !client->dead && client->out.length < PD__ANSWER_MAX) {
     ssize_t length = recv(client->descriptor.fd, part, sizeof part, 0);
     if (length < 0 && errno == EINTR) continue;
@@ -203,14 +203,14 @@ void pd__client_handle_input(pd__client *client) {
     handle_request_lines(client);
     break; /* others have their turn */
   }
-  pd__client_send(client);
-  drop_largest_clients();
+  pd__client_send_output(client);
+  cut_clients_over_limit();
 }
 
 /* ---- Answers ---- */
 
-void pd__client_send(pd__client *client) {
-  client->dead |= client->out.failed || !pd__descriptor_is_own(&client->descriptor);
+void pd__client_send_output(pd__client *client) {
+  client->dead |= client->out.failed || !pd__descriptor_is_unchanged(&client->descriptor);
   while (client->sent < client->out.length && !client->dead) {
     ssize_t length = send(client->descriptor.fd, client->out.data + client->sent,
                           client->out.length - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -238,7 +238,7 @@ static bool is_client_finished(const pd__client *client, int64_t now) {
 
 void pd__clients_remove_finished(void) {
   int64_t now = pd__get_steady_ms();
-  drop_largest_clients();
+  cut_clients_over_limit();
   for (pd__client **at = &pd__clients; *at;) {
     if (is_client_finished(*at, now)) {
       remove_client(at);

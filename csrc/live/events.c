@@ -3,7 +3,7 @@
 
 enum { ALIVE_TIME = 15000 }; /* ms after which a silent subscriber gets a sign of life */
 
-void pd__events_subscribe(pd__job *job) {
+void pd__events_answer_subscribe(pd__job *job) {
   pd__client *client = pd__client_find(job->client);
   bool known = job->since.known || !job->since.given;
   client->subscribed = true;
@@ -20,7 +20,7 @@ static void begin_notification(pd__text *to, const char *method) {
 
 static void end_notification(pd__text *to) { pd__text_add(to, "}}\n", 3); }
 
-static void send_gap(pd__client *client, uint64_t revision) {
+static void append_gap_notification(pd__client *client, uint64_t revision) {
   begin_notification(&client->out, "events.gap");
   pd__revision_write(&client->out, revision);
   pd__json_put_number(&client->out, "from", client->seen_revision);
@@ -42,7 +42,7 @@ static uint64_t write_events(pd__text *to, uint64_t since) {
   return since;
 }
 
-static void send_changes(pd__client *client) {
+static void append_events_notification(pd__client *client) {
   pd__text *to = &client->out;
   begin_notification(to, "events.changes");
   pd__json_put_text(to, "epoch", pd_journal_get_epoch());
@@ -66,9 +66,9 @@ bool pd__subscribers_notify(void) {
     bool lost = client->missed_events ||
                 pd_journal_get(client->seen_revision, &event, NULL) == PD_ERR_ARGUMENT;
     if (lost) {
-      send_gap(client, revision);
+      append_gap_notification(client, revision);
     } else if (client->seen_revision < revision) {
-      send_changes(client);
+      append_events_notification(client);
     } else if (pd__get_steady_ms() - client->active >= ALIVE_TIME) {
       begin_notification(&client->out, "events.alive");
       end_notification(&client->out);

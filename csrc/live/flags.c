@@ -67,8 +67,8 @@ static void write_flag_entry(pd__text *to, const pd_flag_info *info, const pd_fl
 /* ---- One flag ---- */
 
 /* The least and the largest value of a type say nothing. */
-static void write_limit(pd__text *to, const char *name, const pd_flag_info *info, pd_value limit,
-                        pd_value of_type) {
+static void write_bound_unless_natural(pd__text *to, const char *name, const pd_flag_info *info,
+                                       pd_value limit, pd_value of_type) {
   char own[PD__VALUE_TEXT_SIZE], general[PD__VALUE_TEXT_SIZE];
   bool limited = info->type != PD_TYPE_bool && info->type != PD_TYPE_string && !info->list;
   if (!limited) return;
@@ -77,14 +77,14 @@ static void write_limit(pd__text *to, const char *name, const pd_flag_info *info
   write_typed_text(to, name, info->type, text);
 }
 
-static void write_limits(pd__text *to, const pd_flag_info *info) {
+static void write_min_and_max(pd__text *to, const pd_flag_info *info) {
   pd_flag_def open;
   pd_flag_def_init(&open, sizeof open, info->type);
-  write_limit(to, "min", info, info->min, open.min);
-  write_limit(to, "max", info, info->max, open.max);
+  write_bound_unless_natural(to, "min", info, info->min, open.min);
+  write_bound_unless_natural(to, "max", info, info->max, open.max);
 }
 
-static void write_name_list(pd__text *to, const char *name, const char *names) {
+static void write_bar_separated_list(pd__text *to, const char *name, const char *names) {
   pd__text one = {.data = NULL};
   pd__json_begin(to, name, '[');
   while (*names) {
@@ -99,7 +99,7 @@ static void write_name_list(pd__text *to, const char *name, const char *names) {
 }
 
 #define ADD_TEXT pd__json_put_text
-#define ADD_NAMES write_name_list
+#define ADD_NAMES write_bar_separated_list
 #define ADD_ATTRIBUTE(name, words, kind, about)                                                    \
   if (*info->name && (!secret || strcmp(#name, "choices") != 0)) ADD_##kind(to, #name, info->name);
 #define ADD_MARK(name, words, about)                                                               \
@@ -160,7 +160,7 @@ static void write_flag_members(pd__job *job, pd_flag *flag, const pd_flag_info *
   if (!info->sensitive) {
     write_flag_value(to, "default", "default_text", info, info->default_value, info->optional,
                      whole);
-    write_limits(to, info);
+    write_min_and_max(to, info);
   }
   write_flag_entry(to, info, &entry, whole);
   pd__json_put_number(to, "revision", pd_flag_get_revision(flag));
@@ -191,7 +191,7 @@ void pd__hello_answer(pd__job *job) {
   pd__json_put_number(to, "temporary", pd_live_count_temporary());
   pd__json_put_bool(to, "startup_over", pd_startup_over());
   pd__json_put_number(to, "dropped", (int64_t)pd_config_count_dropped(PD_SOURCE_FLEET));
-  pd__requester_write(to, "you", &job->requester);
+  pd__requester_write_json(to, "you", &job->requester);
   pd__json_end(to, "}");
 }
 
@@ -231,7 +231,7 @@ static void write_removed_names(pd__job *job) {
   }
 }
 
-void pd__flags_list(pd__job *job) {
+void pd__flags_answer_list(pd__job *job) {
   pd__text *to = &job->result;
   pd_flag *after = NULL; /* the last flag of the answer before */
   pd_error err;
@@ -269,7 +269,7 @@ static void write_history(pd__text *to, pd_flag *flag, const pd_flag_info *info)
 }
 
 /* The journal has no list for each flag: this goes through all of it. */
-static void write_flag_log(pd__text *to, const pd_flag *flag) {
+static void write_recent_flag_events(pd__text *to, const pd_flag *flag) {
   enum { SHOWN = 16 };
   uint64_t found[SHOWN], last = pd_journal_get_revision();
   size_t count = 0;
@@ -287,7 +287,7 @@ static void write_flag_log(pd__text *to, const pd_flag *flag) {
   pd__json_end(to, "]");
 }
 
-void pd__flags_get(pd__job *job) {
+void pd__flags_answer_get(pd__job *job) {
   pd__text *to = &job->result;
   pd_flag_info info;
   uint64_t revision = pd_journal_get_revision();
@@ -301,6 +301,6 @@ void pd__flags_get(pd__job *job) {
   pd__json_begin(to, "flag", '{');
   write_flag_members(job, flag, &info, true);
   write_history(to, flag, &info);
-  write_flag_log(to, flag);
+  write_recent_flag_events(to, flag);
   pd__json_end(to, "}}");
 }

@@ -55,7 +55,7 @@ static bool can_be_fleet_event(const pd_journal_event *event) {
 }
 
 /* Lists the events after a revision. If memory is out, there are none. */
-static fleet_changes collect_changes_by_fleet(uint64_t revision) {
+static fleet_changes collect_value_changes_since(uint64_t revision) {
   fleet_changes all = {.count = 0};
   pd_journal_event event = {.size = sizeof event};
   size_t room = pd_journal_get_revision() - revision;
@@ -103,7 +103,7 @@ static void report_fleet_changes(const pd__job *job, const fleet_changes *all) {
 }
 
 /* Validators are asked twice: once while the change may be given up, and then when it is made. */
-void pd__fleet_apply(pd__job *job) {
+void pd__fleet_answer_apply(pd__job *job) {
   pd_error err;
   fleet_changes all = {.count = 0};
   pd_config *config = make_fleet_config(job);
@@ -111,10 +111,10 @@ void pd__fleet_apply(pd__job *job) {
   pd_error_list *errors = pd_error_list_new();
   pd_status status = pd_config_check(config, true, errors, &err);
   bool goes = status == PD_OK && !job->dry_run;
-  if (goes && pd__job_change_state(job, PD__ASKING, PD__DECIDED)) {
+  if (goes && pd__job_try_change_state(job, PD__ASKING, PD__DECIDED)) {
     uint64_t before = pd_journal_get_revision();
     status = pd_config_apply(config, true, errors, &err);
-    if (status == PD_OK) all = collect_changes_by_fleet(before);
+    if (status == PD_OK) all = collect_value_changes_since(before);
   }
   if (status == PD_OK) {
     write_fleet_result(job, &all);

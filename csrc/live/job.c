@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool pd__job_change_state(pd__job *job, uint32_t from, uint32_t to) {
+bool pd__job_try_change_state(pd__job *job, uint32_t from, uint32_t to) {
   return __atomic_compare_exchange_n(&job->state, &from, to, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE);
 }
@@ -22,7 +22,7 @@ static const struct {
              {409, "conflict"},  {422, "rejected"},   {503, "busy"},      {504, "timeout"},
              {500, "internal"}};
 
-static size_t find_problem_row(const char *kind) {
+static size_t get_problem_severity(const char *kind) {
   size_t row = 0;
   while (strcmp(kinds[row].kind, kind) != 0) row++;
   return row;
@@ -85,9 +85,9 @@ void pd__job_free(pd__job *job) {
 static void write_error_member(pd__text *to, const pd__job *job) {
   const pd__problem *worst = job->problems;
   for (const pd__problem *each = worst; each; each = each->next) {
-    if (find_problem_row(each->kind) < find_problem_row(worst->kind)) worst = each;
+    if (get_problem_severity(each->kind) < get_problem_severity(worst->kind)) worst = each;
   }
-  size_t row = find_problem_row(worst ? worst->kind : "internal");
+  size_t row = get_problem_severity(worst ? worst->kind : "internal");
   pd__json_begin(to, "error", '{');
   pd__json_put_number(to, "code", kinds[row].code);
   pd__json_put_text(to, "message", worst ? worst->error.message : "out of memory");

@@ -57,7 +57,7 @@ typedef struct pd__job {
   const pd__value *values;  /* the object itself; NULL: none */
   double duration, timeout; /* seconds; `duration` 0: it stays */
   bool dry_run;
-  bool answered_later; /* by pd__steps_answer */
+  bool answered_later; /* by pd__steps_answer_waiting_jobs */
   pd__requester requester;
   int64_t deadline; /* steady */
   uint32_t state;   /* pd__job_state, atomic */
@@ -72,7 +72,7 @@ __attribute__((format(printf, 5, 6))) void pd__job_add_problem(pd__job *job, con
 /* Adds all errors of the registry; if there are none in the list, `err`. */
 void pd__job_add_errors(pd__job *job, const pd_error_list *errors, const pd_error *err);
 /* Changes the state. Returns false if it is another one than `from`. */
-bool pd__job_change_state(pd__job *job, uint32_t from, uint32_t to);
+bool pd__job_try_change_state(pd__job *job, uint32_t from, uint32_t to);
 /* Appends a line with the result, or with the problems if there are any. */
 void pd__job_write_answer(const pd__job *job, pd__text *to);
 /* Appends the same for a request that isn't carried out. */
@@ -101,7 +101,7 @@ void pd__revision_write(pd__text *to, uint64_t revision);
 void pd__event_write(pd__text *to, const pd_journal_event *event);
 
 /* Reads the value that clients have given the flag. Returns false if there is none. */
-bool pd__flag_get_value_from_live(pd_flag *flag, pd_value *value);
+bool pd__flag_find_live_value(pd_flag *flag, pd_value *value);
 
 /* ---- Batches (batch.c): what set.c and undo.c share ---- */
 
@@ -120,21 +120,21 @@ typedef struct pd__batch {
  * in `unchanged`, and adds problems; it returns false if nothing else needs to be tried. */
 void pd__batch_run(pd__batch *batch, bool (*check)(pd__batch *batch));
 /* Audits a change that was given up. `wanted` NULL: nobody has looked what it was. */
-void pd__batch_audit_given_up(pd__job *job, const pd__change_record *wanted);
+void pd__batch_audit_if_given_up(pd__job *job, const pd__change_record *wanted);
 
 /* ---- The methods ---- */
 
 /* Those that only read run on the clients' thread, the others on the changes'. */
 void pd__hello_answer(pd__job *job);
-void pd__flags_list(pd__job *job);
-void pd__flags_get(pd__job *job);
-void pd__flags_set(pd__job *job);
-void pd__changes_list(pd__job *job);
-void pd__changes_undo(pd__job *job);
-void pd__events_subscribe(pd__job *job);
-void pd__fleet_apply(pd__job *job);
-void pd__steps_get(pd__job *job);
-void pd__steps_set_gate(pd__job *job);
-void pd__steps_wait(pd__job *job);
+void pd__flags_answer_list(pd__job *job);
+void pd__flags_answer_get(pd__job *job);
+void pd__flags_answer_set(pd__job *job);
+void pd__changes_answer_list(pd__job *job);
+void pd__changes_answer_undo(pd__job *job);
+void pd__events_answer_subscribe(pd__job *job);
+void pd__fleet_answer_apply(pd__job *job);
+void pd__steps_answer_get(pd__job *job);
+void pd__steps_answer_gate(pd__job *job);
+void pd__steps_answer_wait(pd__job *job);
 
 #endif /* PD_LIVE_JOB_H */

@@ -30,12 +30,12 @@ static pd__job *wait_for_job(void) {
 static void *run_jobs(void *unused) {
   pd_callbacks_postpone(true);
   for (pd__job *job; (job = wait_for_job());) {
-    if (pd__job_change_state(job, PD__QUEUED, PD__ASKING)) {
+    if (pd__job_try_change_state(job, PD__QUEUED, PD__ASKING)) {
       job->run(job);
     } else {
-      pd__batch_audit_given_up(job, NULL);
+      pd__batch_audit_if_given_up(job, NULL);
     }
-    pd__job_change_state(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
+    pd__job_try_change_state(job, PD__ASKING, PD__DECIDED); /* it failed, and no one gave it up */
     pthread_mutex_lock(&pd__lock);
     running = NULL;
     job->next = done;
@@ -46,7 +46,7 @@ static void *run_jobs(void *unused) {
   return unused;
 }
 
-bool pd__job_queue(pd__job *job) {
+bool pd__job_try_enqueue(pd__job *job) {
   pd__job **end = &queue;
   size_t waiting = 0;
   job->deadline = pd__get_steady_ms() + (int64_t)(job->timeout * 1000);
@@ -84,7 +84,7 @@ static void append_flag_names(pd__text *to, const pd__value *at) {
 }
 
 /* Returns what keeps a job waiting, in `why`. The caller holds pd__lock. */
-static void describe_wait(const pd__job *job, char why[512]) {
+static void describe_job_timeout(const pd__job *job, char why[512]) {
   const pd__job *first = running ? running : job;
   pd__text names = {.data = NULL};
   append_flag_names(&names, first->set);
@@ -103,41 +103,42 @@ static void describe_wait(const pd__job *job, char why[512]) {
  */
 static void give_up_job(pd__job *job) {
   char why[512];
-  bool given_up = pd__job_change_state(job, PD__QUEUED, PD__GIVEN_UP) ||
-                  pd__job_change_state(job, PD__ASKING, PD__GIVEN_UP);
+  bool given_up = pd__job_try_change_state(job, PD__QUEUED, PD__GIVEN_UP) ||
+                  pd__job_try_change_state(job, PD__ASKING, PD__GIVEN_UP);
   pd__client *client = given_up ? pd__client_find(job->client) : NULL;
   if (!client) return;
   client->waiting--;
-  describe_wait(job, why);
+  describe_job_timeout(job, why);
   pd__problem_write_answer(&client->out, job->id, "timeout", why);
 }
 
-static int64_t apply_job_deadline(pd__job *job, int64_t now, int64_t next) {
+static int64_t enforce_job_deadline(pd__job *job, int64_t now, int64_t next) {
   if (__atomic_load_n(&job->state, __ATOMIC_ACQUIRE) > PD__ASKING) return next;
   if (job->deadline <= now) give_up_job(job);
   return job->deadline > now && job->deadline < next ? job->deadline : next;
 }
 
-int64_t pd__jobs_answer(void) {
+int64_t pd__jobs_answer_and_expire(void) {
   int64_t now = pd__get_steady_ms(), next = INT64_MAX;
   answer_done_jobs();
   pthread_mutex_lock(&pd__lock);
-  if (running) next = apply_job_deadline(running, now, next);
-  for (pd__job *job = queue; job; job = job->next) next = apply_job_deadline(job, now, next);
+  if (running) next = enforce_job_deadline(running, now, next);
+  for (pd__job *job = queue; job; job = job->next) next = enforce_job_deadline(job, now, next);
   pthread_mutex_unlock(&pd__lock);
   return next;
 }
 
-void pd__jobs_cancel_of_client(uint64_t client) {
+void pd__jobs_cancel_for_client(uint64_t client) {
   pthread_mutex_lock(&pd__lock);
   for (pd__job *job = queue; job; job = job->next) {
-    if (job->client == client) pd__job_change_state(job, PD__QUEUED, PD__GIVEN_UP);
+    if (job->client == client) pd__job_try_change_state(job, PD__QUEUED, PD__GIVEN_UP);
   }
-  if (running && running->client == client) pd__job_change_state(running, PD__ASKING, PD__GIVEN_UP);
+  if (running && running->client == client)
+    pd__job_try_change_state(running, PD__ASKING, PD__GIVEN_UP);
   pthread_mutex_unlock(&pd__lock);
 }
 
-bool pd__jobs_are_pending(void) { return queue || running || done; }
+bool pd__jobs_has_unfinished(void) { return queue || running || done; }
 
 /* The thread stayed in the parent, and so did what waits for it. What is running isn't freed: it
  * may be half changed. */

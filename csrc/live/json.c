@@ -34,7 +34,7 @@ static bool consume_character(json_reader *from, char sign) {
 
 /* ---- Texts ---- */
 
-static bool read_hex_digits(json_reader *from, uint32_t *code) {
+static bool read_four_hex_digits(json_reader *from, uint32_t *code) {
   *code = 0;
   for (int i = 0; i < 4; i++) {
     static const char digits[] = "0123456789abcdefABCDEF";
@@ -56,12 +56,12 @@ static void write_utf8(char **to, uint32_t code) {
 
 static bool read_unicode_escape(json_reader *from, char **to) {
   uint32_t code, low;
-  if (!read_hex_digits(from, &code)) return false;
+  if (!read_four_hex_digits(from, &code)) return false;
   if (code == 0) return fail_json(from, "a text has a NUL");
   if (code >= 0xd800 && code < 0xdc00) {
     if (!consume_character(from, '\\') || !consume_character(from, 'u'))
       return fail_json(from, "a lone surrogate");
-    if (!read_hex_digits(from, &low)) return false;
+    if (!read_four_hex_digits(from, &low)) return false;
     if (low < 0xdc00 || low > 0xdfff) return fail_json(from, "a lone surrogate");
     code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
   } else if (code >= 0xdc00 && code <= 0xdfff) {
@@ -164,7 +164,7 @@ static bool read_json_literal(json_reader *from, pd__value *out) {
 
 /* ---- Values ---- */
 
-static pd__value *add_json_value(json_reader *from) {
+static pd__value *alloc_json_value(json_reader *from) {
   if (from->value_count == from->value_max) return fail_json(from, "too many values"), NULL;
   pd__value *out = &from->values[from->value_count++];
   *out = (pd__value){.kind = PD__NULL};
@@ -194,8 +194,8 @@ static bool check_unique_names(json_reader *from, const pd__value *object, size_
   return different || fail_json(from, "two members have the same name");
 }
 
-static bool read_json_member(json_reader *from, bool named, pd__value ***end) {
-  pd__value *made = add_json_value(from);
+static bool read_json_element(json_reader *from, bool named, pd__value ***end) {
+  pd__value *made = alloc_json_value(from);
   if (!made) return false;
   skip_json_blanks(from);
   if (named) {
@@ -218,7 +218,7 @@ static bool read_json_container(json_reader *from, pd__value *out, char close) {
   skip_json_blanks(from);
   bool closed = consume_character(from, close);
   while (!closed) {
-    if (!read_json_member(from, named, &end)) return false;
+    if (!read_json_element(from, named, &end)) return false;
     count++;
     skip_json_blanks(from);
     closed = consume_character(from, close);
@@ -247,7 +247,7 @@ static bool read_json_value(json_reader *from, pd__value *out) {
 
 /* There are at most as many values as commas and brackets that open, and one; commas in texts
  * count, too. */
-static size_t count_values_at_most(const char *bytes, size_t length) {
+static size_t compute_max_value_count(const char *bytes, size_t length) {
   size_t count = 1;
   for (size_t i = 0; i < length && count < PD__VALUES_MAX; i++) {
     count += bytes[i] == ',' || bytes[i] == '[' || bytes[i] == '{';
@@ -256,7 +256,7 @@ static size_t count_values_at_most(const char *bytes, size_t length) {
 }
 
 const char *pd__document_read(pd__document *out, const char *bytes, size_t length, size_t *at) {
-  size_t count = count_values_at_most(bytes, length);
+  size_t count = compute_max_value_count(bytes, length);
   *out = (pd__document){.memory = NULL};
   *at = 0;
   void *memory = malloc(count * sizeof(pd__value) + 2 * length + 2);
@@ -264,7 +264,7 @@ const char *pd__document_read(pd__document *out, const char *bytes, size_t lengt
   json_reader from = {.start = bytes, .at = bytes, .end = bytes + length, .values = memory};
   from.value_max = count;
   from.texts = (char *)(from.values + count);
-  pd__value *root = add_json_value(&from);
+  pd__value *root = alloc_json_value(&from);
   bool read = read_json_value(&from, root);
   skip_json_blanks(&from);
   if (read && from.at < from.end) fail_json(&from, "something follows the value");

@@ -57,7 +57,7 @@ static void handle_client_events(const poll_round *round) {
     short events = round->fds[index].revents;
     if (events & (POLLHUP | POLLERR | POLLNVAL)) each->dead |= !(events & POLLIN);
     if (events & POLLIN) pd__client_handle_input(each);
-    if (events & POLLOUT) pd__client_send(each);
+    if (events & POLLOUT) pd__client_send_output(each);
   }
 }
 
@@ -69,7 +69,7 @@ static void handle_server_events(const poll_round *round) {
     short events = round->fds[index].revents;
     pd__server_retain(each);
     pthread_mutex_unlock(&pd__lock);
-    bool own = pd__descriptor_is_own(&each->socket.listening);
+    bool own = pd__descriptor_is_unchanged(&each->socket.listening);
     if (own && (events & POLLIN)) pd__clients_accept(each);
     pthread_mutex_lock(&pd__lock);
     if (!own) pd__socket_close(&each->socket, true);
@@ -81,17 +81,18 @@ static void handle_server_events(const poll_round *round) {
 }
 
 /* Does what clients wait for, and what is due. Returns how many ms nothing else is. */
-static int do_pending_work(void) {
-  int64_t ends = pd__changes_end_due(), answers = pd__jobs_answer(), steps = pd__steps_answer();
+static int work_and_get_timeout(void) {
+  int64_t ends = pd__changes_end_expired(), answers = pd__jobs_answer_and_expire(),
+          steps = pd__steps_answer_waiting_jobs();
   int64_t most = pd__subscribers_notify() ? PD__POLL_TIME : 1000;
   for (pd__client *each = pd__clients; each; each = each->next) {
-    if (each->out.length > 0) pd__client_send(each);
+    if (each->out.length > 0) pd__client_send_output(each);
   }
   pd__clients_remove_finished();
   pthread_mutex_lock(&pd__lock);
   pd__servers_remove_stopped();
   pthread_mutex_unlock(&pd__lock);
-  if (pd_callbacks_are_waiting()) pd__callbacks_start();
+  if (pd_callbacks_are_waiting()) pd__callbacks_start_thread();
   if (steps < answers) answers = steps;
   int64_t left = (ends < answers ? ends : answers) - pd__get_steady_ms();
   if (left > most) left = most;
@@ -101,8 +102,8 @@ static int do_pending_work(void) {
 /* Returns true, once, if there is nothing left to do. */
 static bool finish_loop_if_idle(void) {
   pthread_mutex_lock(&pd__lock);
-  bool done =
-      !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 && !pd__jobs_are_pending();
+  bool done = !pd__servers && !pd__clients && pd__changes_count_temporary() == 0 &&
+              !pd__jobs_has_unfinished();
   if (done) loop_thread_runs = false;
   pthread_mutex_unlock(&pd__lock);
   return done;
@@ -113,11 +114,12 @@ static void *run_loop(void *unused) {
   char waste[64];
   pd_callbacks_postpone(true);
   while (!finish_loop_if_idle()) {
-    int timeout = do_pending_work();
-    if (!pd__descriptor_is_own(&pd__wake_in)) open_wake_pipe(); /* the program has closed it */
+    int timeout = work_and_get_timeout();
+    if (!pd__descriptor_is_unchanged(&pd__wake_in))
+      open_wake_pipe(); /* the program has closed it */
     add_polled_descriptors(&round);
     if (poll(round.fds, round.count, timeout) <= 0 || !round.fds) continue;
-    if ((round.fds[0].revents & POLLIN) && pd__descriptor_is_own(&pd__wake_in)) {
+    if ((round.fds[0].revents & POLLIN) && pd__descriptor_is_unchanged(&pd__wake_in)) {
       (void)!read(pd__wake_in.fd, waste, sizeof waste);
     }
     handle_client_events(&round);
@@ -130,7 +132,7 @@ static void *run_loop(void *unused) {
 /* ---- Starting ---- */
 
 bool pd__loop_start(void) {
-  bool open = pd__descriptor_is_own(&pd__wake_in) || open_wake_pipe();
+  bool open = pd__descriptor_is_unchanged(&pd__wake_in) || open_wake_pipe();
   if (!loop_thread_runs) loop_thread_runs = open && pd__thread_start(run_loop, NULL);
   if (loop_thread_runs) pd__loop_wake();
   return loop_thread_runs;

@@ -58,7 +58,7 @@ static bool parse_bool_param(const pd__value *value, double limit, void *out) {
   return value->kind == PD__BOOL;
 }
 
-static bool parse_members_param(const pd__value *value, double limit, void *out) {
+static bool parse_first_member_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(const pd__value **)out = value->first;
   return value->kind == PD__OBJECT;
@@ -80,7 +80,7 @@ static bool parse_step_param(const pd__value *value, double limit, void *out) {
   return step->given;
 }
 
-static bool parse_names_param(const pd__value *value, double limit, void *out) {
+static bool parse_string_array_param(const pd__value *value, double limit, void *out) {
   (void)limit;
   *(const pd__value **)out = value->first;
   for (const pd__value *each = value->first; each; each = each->next) {
@@ -89,7 +89,7 @@ static bool parse_names_param(const pd__value *value, double limit, void *out) {
   return value->kind == PD__ARRAY;
 }
 
-static bool parse_on_behalf_param(const pd__value *value, double limit, void *out) {
+static bool parse_requester_param(const pd__value *value, double limit, void *out) {
   pd__requester *requester = out;
   for (const pd__value *each = value->first; each; each = each->next) {
     char *to = each->name && strcmp(each->name, "label") == 0 ? requester->label : NULL;
@@ -117,21 +117,21 @@ static const struct param {
     {"since", parse_since_param, OFFSET_OF(since), 0, "EPOCH-REVISION"},
     {"before", parse_number_param, OFFSET_OF(before), 0, "the number of a change"},
     {"change", parse_number_param, OFFSET_OF(undo), 1, "the number of a change"},
-    {"set", parse_members_param, OFFSET_OF(set), 0, "an object"},
-    {"expect", parse_members_param, OFFSET_OF(expect), 0, "an object"},
+    {"set", parse_first_member_param, OFFSET_OF(set), 0, "an object"},
+    {"expect", parse_first_member_param, OFFSET_OF(expect), 0, "an object"},
     {"values", parse_object_param, OFFSET_OF(values), 0, "an object of values by name"},
     {"fleet", parse_text_param, OFFSET_OF(fleet), PD__LINE_MAX, "the address of the fleet"},
     {"by", parse_text_param, OFFSET_OF(by), PD__LABEL_MAX, "text of at most 200 bytes"},
     {"until", parse_number_param, OFFSET_OF(until), 0, "a time in ms since 1970"},
     {"step", parse_step_param, OFFSET_OF(step), 0, "a whole number"},
-    {"unset", parse_names_param, OFFSET_OF(unset), 0, "an array of names of flags"},
-    {"confirm", parse_names_param, OFFSET_OF(confirm), 0, "an array of names of flags"},
+    {"unset", parse_string_array_param, OFFSET_OF(unset), 0, "an array of names of flags"},
+    {"confirm", parse_string_array_param, OFFSET_OF(confirm), 0, "an array of names of flags"},
     {"reason", parse_text_param, OFFSET_OF(reason), REASON_MAX, "text of at most 1000 bytes"},
     {"for", parse_seconds_param, OFFSET_OF(duration), 30.0 * 24 * 3600,
      "seconds, or a quantity such as 90s, 10m or 1h30m, from 0.1 s to 30 d"},
     {"timeout", parse_seconds_param, OFFSET_OF(timeout), 3600, "seconds, from 0.1 to 3600"},
     {"dry_run", parse_bool_param, OFFSET_OF(dry_run), 0, "true or false"},
-    {"on_behalf_of", parse_on_behalf_param, OFFSET_OF(requester), PD__LABEL_MAX,
+    {"on_behalf_of", parse_requester_param, OFFSET_OF(requester), PD__LABEL_MAX,
      "label and host, texts of at most 200 bytes"},
 };
 
@@ -146,7 +146,7 @@ static const struct param *find_param(const char *known, const char *name) {
   return NULL;
 }
 
-static void fail_param(pd__job *job, const char *member, const char *expected) {
+static void report_param_error(pd__job *job, const char *member, const char *expected) {
   pd__job_add_problem(job, "params", NULL, PD_ERR_ARGUMENT, "params: %.80s: expected %s", member,
                       expected);
 }
@@ -160,7 +160,7 @@ void pd__params_parse(pd__job *job, const char *known, const pd__value *params) 
                           known[1] ? "one of" : "none", (int)strlen(known) - 1, known);
     } else if (each->kind != PD__NULL) {
       bool right = member->parse(each, member->limit, (char *)job + member->field);
-      if (!right) fail_param(job, member->name, member->expected);
+      if (!right) report_param_error(job, member->name, member->expected);
     }
   }
 }
@@ -183,12 +183,12 @@ void pd__check_flags_set_params(pd__job *job) {
   const pd__value *wrong = find_value_of_kind(job->set, PD__OBJECT);
   if (!wrong) wrong = find_value_of_kind(job->expect, PD__OBJECT);
   if (wrong) {
-    fail_param(job, wrong->name, "text, a number, true, false or null");
+    report_param_error(job, wrong->name, "text, a number, true, false or null");
   } else if (changes == 0) {
-    fail_param(job, "set and unset", "a flag to change");
+    report_param_error(job, "set and unset", "a flag to change");
   } else if (changes > NAMES_MAX || pd__values_count(job->expect) > NAMES_MAX) {
-    fail_param(job, "set, unset and expect", "at most 1000 flags");
+    report_param_error(job, "set, unset and expect", "at most 1000 flags");
   } else if (job->duration > 0 && (job->unset || has_null_value(job->set))) {
-    fail_param(job, "for", "only new values: taking back a value has no end");
+    report_param_error(job, "for", "only new values: taking back a value has no end");
   }
 }

@@ -17,17 +17,19 @@ typedef struct method {
 
 static const method methods[] = {
     {"hello", " ", pd__hello_answer, NULL, false},
-    {"flags.list", " since after ", pd__flags_list, NULL, false},
-    {"flags.get", " name ", pd__flags_get, NULL, false},
+    {"flags.list", " since after ", pd__flags_answer_list, NULL, false},
+    {"flags.get", " name ", pd__flags_answer_get, NULL, false},
     {"flags.set", " set unset expect reason for dry_run confirm on_behalf_of timeout ",
-     pd__flags_set, pd__check_flags_set_params, true},
-    {"changes.list", " before on_behalf_of ", pd__changes_list, NULL, false},
-    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__changes_undo, NULL, true},
-    {"events.subscribe", " since ", pd__events_subscribe, NULL, false},
-    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_apply, NULL, true},
-    {"steps.get", " ", pd__steps_get, NULL, false},
-    {"steps.gate", " step timeout ", pd__steps_set_gate, NULL, false},
-    {"steps.wait", " step timeout ", pd__steps_wait, NULL, false},
+     pd__flags_answer_set, pd__check_flags_set_params, true},
+    {"changes.list", " before on_behalf_of ", pd__changes_answer_list, NULL, false},
+    {"changes.undo", " change reason dry_run on_behalf_of timeout ", pd__changes_answer_undo, NULL,
+     true},
+    {"events.subscribe", " since ", pd__events_answer_subscribe, NULL, false},
+    {"fleet.apply", " fleet values dry_run by reason until timeout ", pd__fleet_answer_apply, NULL,
+     true},
+    {"steps.get", " ", pd__steps_answer_get, NULL, false},
+    {"steps.gate", " step timeout ", pd__steps_answer_gate, NULL, false},
+    {"steps.wait", " step timeout ", pd__steps_answer_wait, NULL, false},
 };
 
 static const method *find_method(pd__job *job, const char *name) {
@@ -121,7 +123,7 @@ void pd__client_handle_request(pd__client *client, const char *line, size_t leng
   if (to && to->changes) {
     job->run = to->run;
     client->waiting++;
-    if (pd__job_queue(job)) return;
+    if (pd__job_try_enqueue(job)) return;
     client->waiting--;
     pd__job_add_problem(job, "busy", NULL, PD_ERR_REFUSED,
                         "%d changes wait already: try again later", PD__JOBS_MAX);

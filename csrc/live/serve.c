@@ -122,7 +122,7 @@ void pd_live_stop(pd_live_server *server) {
   if (!server) return;
   pthread_mutex_lock(&pd__lock);
   __atomic_store_n(&server->stopped, true, __ATOMIC_RELAXED); /* read without the lock, too */
-  pd__socket_remove(&server->socket);
+  pd__socket_unlink_file(&server->socket);
   if (!pd__loop_is_running()) pd__servers_remove_stopped();
   pd__loop_wake();
   while (server->listed) pthread_cond_wait(&pd__lock_changed, &pd__lock);
@@ -156,7 +156,7 @@ static pd_live_server *find_unopened_server(void) {
 
 /* Not at once: most children call exec, and runtimes such as Python's must repair their locks
  * before watchers are called. */
-static void *resume_serving(void *unused) {
+static void *reopen_servers_after_delay(void *unused) {
   struct timespec pause = {.tv_nsec = 100000000};
   nanosleep(&pause, NULL);
   pthread_mutex_lock(&pd__lock);
@@ -170,7 +170,7 @@ static void *resume_serving(void *unused) {
                     err.message);
     }
     pthread_mutex_lock(&pd__lock);
-    if (each->stopped) pd__socket_remove(&each->socket); /* meanwhile */
+    if (each->stopped) pd__socket_unlink_file(&each->socket); /* meanwhile */
     pd__server_release(each);
   }
   pd__loop_start();
@@ -197,7 +197,7 @@ static void reset_live_in_child(void) {
   }
   bool waits = pd__changes_count_temporary() > 0;
   pthread_mutex_unlock(&pd__lock);
-  if (reopens || waits) pd__thread_start(resume_serving, NULL);
+  if (reopens || waits) pd__thread_start(reopen_servers_after_delay, NULL);
 }
 
 __attribute__((constructor)) static void register_fork_handlers(void) {
@@ -210,7 +210,7 @@ __attribute__((constructor)) static void register_fork_handlers(void) {
 __attribute__((destructor)) static void remove_sockets(void) {
   pthread_mutex_lock(&pd__lock);
   for (pd_live_server *each = pd__servers; each; each = each->next) {
-    if (each->process == getpid()) pd__socket_remove(&each->socket);
+    if (each->process == getpid()) pd__socket_unlink_file(&each->socket);
   }
   pthread_mutex_unlock(&pd__lock);
 }

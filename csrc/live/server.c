@@ -71,7 +71,7 @@ const char *pd__server_find_refusal(const pd_live_server *server, const pd_flag_
 
 /* ---- Who asks ---- */
 
-void pd__requester_write(pd__text *to, const char *name, const pd__requester *requester) {
+void pd__requester_write_json(pd__text *to, const char *name, const pd__requester *requester) {
   pd__json_begin(to, name, '{');
   pd__json_put_number(to, "uid", requester->uid);
   if (requester->pid > 0) pd__json_put_number(to, "pid", (uint64_t)requester->pid);

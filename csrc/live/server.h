@@ -21,7 +21,7 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
 
 /* With `remove`, removes the file too, unless it is no longer this socket's. */
 void pd__socket_close(pd__socket *socket, bool remove);
-void pd__socket_remove(const pd__socket *socket);
+void pd__socket_unlink_file(const pd__socket *socket);
 
 /* ---- Audits (audit.c) ---- */
 
@@ -36,7 +36,7 @@ void pd__audit_write_and_free(pd__audit *audit, pd__text *event);
 void pd__audits_write_and_free(pd__text *event); /* to all */
 void pd__audits_reset_in_child(void);            /* in a forked child */
 /* Makes sure that watchers and the functions of audits are called. */
-void pd__callbacks_start(void);
+void pd__callbacks_start_thread(void);
 
 /* ---- Servers (server.c). The caller of all but pd__server_find_refusal holds pd__lock. ---- */
 
@@ -76,7 +76,7 @@ typedef struct pd__requester {
 } pd__requester;
 
 /* Adds the members of a client, without `on_behalf_of` if there is none. */
-void pd__requester_write(pd__text *to, const char *name, const pd__requester *requester);
+void pd__requester_write_json(pd__text *to, const char *name, const pd__requester *requester);
 bool pd__requester_is_same(const pd__requester *a, const pd__requester *b);
 
 #endif /* PD_LIVE_SERVER_H */

@@ -6,7 +6,8 @@
 
 /* ---- The flags to change ---- */
 
-static void check_settable(pd__job *job, pd__changed_flag *each, const pd_flag_info *info) {
+static void check_server_allows_change(pd__job *job, pd__changed_flag *each,
+                                       const pd_flag_info *info) {
   const char *why = pd__server_find_refusal(job->server, info);
   bool closed = info->read_only || *info->retired;
   each->unconfirmed = info->unsafe && !why;
@@ -35,7 +36,7 @@ static void read_requested_flag(pd__batch *batch, pd__changed_flag *each, const 
   each->type = info.type;
   each->requested_text = each->drops_value ? NULL : value->text;
   each->literal = get_literal_type(value);
-  check_settable(batch->job, each, &info);
+  check_server_allows_change(batch->job, each, &info);
 }
 
 /* Two spellings of one flag would set it twice. There are at most 1000 flags (params.c). */
@@ -50,7 +51,7 @@ static void check_no_duplicate_flags(pd__job *job, const pd__change_record *made
   }
 }
 
-static void check_confirmed(pd__job *job, pd__change_record *made) {
+static void check_unsafe_flags_confirmed(pd__job *job, pd__change_record *made) {
   pd_flag_info info;
   for (const pd__value *at = job->confirm; at; at = at->next) {
     const pd_flag *flag = pd__job_find_flag(job, at->text, &info);
@@ -72,7 +73,7 @@ static void prepare_requested_change(pd__batch *batch) {
   for (const pd__value *at = job->set; at; at = at->next) read_requested_flag(batch, next++, at);
   for (const pd__value *at = job->unset; at; at = at->next) read_requested_flag(batch, next++, at);
   check_no_duplicate_flags(job, made);
-  check_confirmed(job, made);
+  check_unsafe_flags_confirmed(job, made);
   if (job->duration > 0) {
     int64_t length = (int64_t)(job->duration * 1000);
     made->state = PD__CHANGE_ACTIVE;
@@ -85,7 +86,7 @@ static void prepare_requested_change(pd__batch *batch) {
 /* ---- Expectations ---- */
 
 /* An expectation of a sensitive flag would reveal its value by guesses. */
-static void read_expectations(pd__batch *batch) {
+static void resolve_expected_flags(pd__batch *batch) {
   pd_flag_revision *next = batch->unchanged;
   for (const pd__value *at = batch->job->expect; at; at = at->next, next++) {
     pd_flag_info info;
@@ -125,7 +126,7 @@ static bool check_expectations(pd__batch *batch) {
   return true;
 }
 
-void pd__flags_set(pd__job *job) {
+void pd__flags_answer_set(pd__job *job) {
   size_t count = pd__values_count(job->set) + pd__values_count(job->unset);
   pd__batch batch = {.job = job, .unchanged_count = pd__values_count(job->expect)};
   batch.unchanged = calloc(batch.unchanged_count + 1, sizeof *batch.unchanged);
@@ -133,7 +134,7 @@ void pd__flags_set(pd__job *job) {
   batch.memory_out = !batch.unchanged || !batch.change;
   if (!batch.memory_out) {
     prepare_requested_change(&batch);
-    read_expectations(&batch);
+    resolve_expected_flags(&batch);
   }
   pd__batch_run(&batch, check_expectations);
 }

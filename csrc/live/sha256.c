@@ -46,7 +46,7 @@ static void hash_block(uint32_t hash[8], const unsigned char block[64]) {
   for (int i = 0; i < 8; i++) hash[i] += s[i];
 }
 
-void pd__sha256(const char *bytes, size_t length, char out[65]) {
+void pd__sha256_write_hex(const char *bytes, size_t length, char out[65]) {
   uint32_t hash[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   unsigned char last[128] = {0};

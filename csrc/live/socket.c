@@ -37,7 +37,7 @@ static const char *get_absolute_path(const char *variable) {
 }
 
 /* The directory above the default one. There is no other try: clients look only there. */
-static int open_parent_of_default(char *path, size_t size) {
+static int open_default_parent_directory(char *path, size_t size) {
   const char *base = get_absolute_path("XDG_RUNTIME_DIR"), *other = get_absolute_path("TMPDIR");
   if (base) {
     snprintf(path, size, "%s/paddle_flags", base);
@@ -50,7 +50,7 @@ static int open_parent_of_default(char *path, size_t size) {
 
 /* The name is made first: if somebody else has made it, the checks find out. */
 static pd_status open_default_directory(char *path, size_t size, int *out, pd_error *err) {
-  int base = open_parent_of_default(path, size);
+  int base = open_default_parent_directory(path, size);
   if (base < 0) return pd__live_fail_errno(err, "can't be opened", path);
   const char *name = strrchr(path, '/') + 1;
   bool made = mkdirat(base, name, 0700) == 0;
@@ -163,7 +163,7 @@ static pd_status lock_directory(const pd__socket *socket, pd_error *err) {
 }
 
 /* Connect to what has the name. Returns PD_OK if nobody answers there any more. */
-static pd_status check_unserved(const pd__socket *self, pd_error *err) {
+static pd_status check_no_process_listens(const pd__socket *self, pd_error *err) {
   struct sockaddr_un at = make_socket_address(self, self->name);
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return pd__live_fail_errno(err, "no socket", self->path);
@@ -196,7 +196,7 @@ static pd_status remove_stale_socket(const pd__socket *socket, pd_error *err) {
     return pd__live_fail(err, PD_ERR_FILE, "%s: is a socket of uid %u", socket->path,
                          (unsigned)status.st_uid);
   }
-  pd_status dead = check_unserved(socket, err);
+  pd_status dead = check_no_process_listens(socket, err);
   if (dead != PD_OK) return dead;
   if (unlinkat(socket->directory.fd, socket->name, 0) == 0 || errno == ENOENT) return PD_OK;
   return pd__live_fail_errno(err, "can't be removed", socket->path);
@@ -271,7 +271,7 @@ pd_status pd__socket_listen(const char *address, pd__socket *out, pd_error *err)
   return status;
 }
 
-void pd__socket_remove(const pd__socket *socket) {
+void pd__socket_unlink_file(const pd__socket *socket) {
   struct stat status;
   if (socket->directory.fd < 0 || !socket->file) return;
   if (fstatat(socket->directory.fd, socket->name, &status, AT_SYMLINK_NOFOLLOW) != 0) return;
@@ -280,7 +280,7 @@ void pd__socket_remove(const pd__socket *socket) {
 }
 
 void pd__socket_close(pd__socket *socket, bool remove) {
-  if (remove) pd__socket_remove(socket);
+  if (remove) pd__socket_unlink_file(socket);
   pd__descriptor_close(&socket->listening);
   pd__descriptor_close(&socket->directory);
 }

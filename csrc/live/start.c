@@ -64,7 +64,7 @@ static pd_status serve_at_path_or_pid_path(const char *path, pd_error *err) {
   return pd_live_serve(&options, &server, NULL) == PD_OK ? PD_OK : status;
 }
 
-static void serve_as_requested(void) {
+static void start_requested_server(void) {
   pd_error err;
   const char *value = get_nonempty_variable("PADDLE_FLAGS_LIVE");
   if (!value || dl_iterate_phdr(is_paddle_flags_extension, NULL)) return;
@@ -94,24 +94,24 @@ static void *serve_once_registry_exists(void *argument) {
     __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
     return NULL;
   }
-  serve_as_requested();
+  start_requested_server();
   __atomic_store_n(&waiting, 0, __ATOMIC_RELEASE);
   return NULL;
 }
 
-static void start_registry_wait(void) {
+static void start_waiting_for_registry(void) {
   __atomic_store_n(&waiting, 1, __ATOMIC_RELEASE);
   if (!pd__thread_start(serve_once_registry_exists, NULL)) waiting = 0;
 }
 
 /* The thread stayed in the parent. */
-static void resume_registry_wait_in_child(void) {
-  if (waiting) start_registry_wait();
+static void resume_waiting_in_child(void) {
+  if (waiting) start_waiting_for_registry();
 }
 
 __attribute__((constructor)) static void start_when_loaded(void) {
   if (!is_serving_requested()) return;
-  if (pthread_atfork(NULL, NULL, resume_registry_wait_in_child) != 0) return;
+  if (pthread_atfork(NULL, NULL, resume_waiting_in_child) != 0) return;
   waiting_since = pd__get_steady_ms();
-  start_registry_wait();
+  start_waiting_for_registry();
 }

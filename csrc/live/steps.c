@@ -58,9 +58,9 @@ static void write_step_result(pd__job *job, int64_t step) {
   pd__json_end(&job->result, "}");
 }
 
-void pd__steps_get(pd__job *job) { write_step_result(job, load_last_step()); }
+void pd__steps_answer_get(pd__job *job) { write_step_result(job, load_last_step()); }
 
-void pd__steps_set_gate(pd__job *job) {
+void pd__steps_answer_gate(pd__job *job) {
   int64_t closed = __atomic_load_n(&gate, __ATOMIC_SEQ_CST);
   if (closed != OPEN && gate_owner != job->client) {
     pd__job_add_problem(job, "conflict", NULL, PD_ERR_CONFLICT,
@@ -70,10 +70,10 @@ void pd__steps_set_gate(pd__job *job) {
   gate_owner = job->client;
   __atomic_store_n(&gate_timeout, (int64_t)(job->timeout * 1000), __ATOMIC_RELAXED);
   __atomic_store_n(&gate, job->step.given ? job->step.number : OPEN, __ATOMIC_SEQ_CST);
-  pd__steps_get(job);
+  pd__steps_answer_get(job);
 }
 
-void pd__steps_wait(pd__job *job) {
+void pd__steps_answer_wait(pd__job *job) {
   int64_t step = load_last_step();
   size_t count = 0;
   for (const pd__job *each = waiting_jobs; each; each = each->next) count++;
@@ -107,7 +107,7 @@ static void answer_step_wait(pd__job *job, int64_t step) {
   pd__client_finish_job(job);
 }
 
-int64_t pd__steps_answer(void) {
+int64_t pd__steps_answer_waiting_jobs(void) {
   int64_t now = pd__get_steady_ms();
   for (pd__job **at = &waiting_jobs; *at;) {
     pd__job *each = *at;

@@ -41,7 +41,7 @@ void pd__descriptor_adopt(pd__descriptor *to, int fd) {
   __atomic_store_n(&to->fd, fd, __ATOMIC_RELEASE);
 }
 
-bool pd__descriptor_is_own(const pd__descriptor *descriptor) {
+bool pd__descriptor_is_unchanged(const pd__descriptor *descriptor) {
   struct stat status;
   int fd = __atomic_load_n(&descriptor->fd, __ATOMIC_ACQUIRE);
   return fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == descriptor->device &&
@@ -49,10 +49,10 @@ bool pd__descriptor_is_own(const pd__descriptor *descriptor) {
 }
 
 void pd__descriptor_close(pd__descriptor *descriptor) {
-  if (pd__descriptor_is_own(descriptor)) close(descriptor->fd);
+  if (pd__descriptor_is_unchanged(descriptor)) close(descriptor->fd);
   descriptor->fd = -1;
 }
 
 void pd__loop_wake(void) {
-  if (pd__descriptor_is_own(&pd__wake_out)) (void)!write(pd__wake_out.fd, "", 1);
+  if (pd__descriptor_is_unchanged(&pd__wake_out)) (void)!write(pd__wake_out.fd, "", 1);
 }

@@ -38,7 +38,7 @@ typedef struct pd__descriptor {
 } pd__descriptor;
 
 void pd__descriptor_adopt(pd__descriptor *to, int fd);
-bool pd__descriptor_is_own(const pd__descriptor *descriptor);
+bool pd__descriptor_is_unchanged(const pd__descriptor *descriptor);
 /* Closes it if it is still ours. */
 void pd__descriptor_close(pd__descriptor *descriptor);
 

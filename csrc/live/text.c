@@ -120,7 +120,7 @@ void pd__json_put_text_or_digest(pd__text *to, const char *name, const char *tex
     pd__json_put_text(to, name, text);
     return;
   }
-  pd__sha256(text, length, digest);
+  pd__sha256_write_hex(text, length, digest);
   pd__json_begin(to, name, '{');
   pd__json_put_number(to, "length", length);
   pd__json_put_text(to, "sha256", digest);

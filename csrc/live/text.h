@@ -49,7 +49,7 @@ char *pd__text_to_json_or_digest(const char *text);
 /* ---- sha256.c ---- */
 
 /* 64 hexadecimal digits (FIPS 180-4). */
-void pd__sha256(const char *bytes, size_t length, char out[65]);
+void pd__sha256_write_hex(const char *bytes, size_t length, char out[65]);
 
 /* ---- Errors ---- */
 

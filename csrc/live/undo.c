@@ -15,21 +15,22 @@ static bool has_override(pd_flag *flag, pd_override override) {
   return false;
 }
 
-static bool is_equal_value(pd_type type, pd_value a, pd_value b) {
+static bool is_equal_as_text(pd_type type, pd_value a, pd_value b) {
   char one[PD__VALUE_TEXT_SIZE], other[PD__VALUE_TEXT_SIZE];
   return strcmp(pd__value_format(type, a, one), pd__value_format(type, b, other)) == 0;
 }
 
 /* Returns whether the flag has what the change gave it, and nothing came later from the program. */
-static bool is_flag_unchanged(const pd__change_record *change, const pd__changed_flag *each) {
+static bool is_change_in_effect(const pd__change_record *change, const pd__changed_flag *each) {
   pd_value now;
   pd_flag_info info = {.size = sizeof info};
   if (pd_flag_get_info(each->flag, &info, NULL) != PD_OK) return false;
   if (info.generation != each->generation) return false;
   if (change->override) return has_override(each->flag, change->override);
-  bool given = pd__flag_get_value_from_live(each->flag, &now);
+  bool given = pd__flag_find_live_value(each->flag, &now);
   if (each->drops_value) return !given;
-  return given && info.source == PD_SOURCE_LIVE && is_equal_value(each->type, now, each->set_value);
+  return given && info.source == PD_SOURCE_LIVE &&
+         is_equal_as_text(each->type, now, each->set_value);
 }
 
 /* Returns why the change can't be undone by anybody any more; NULL: it can be, if its flags stand.
@@ -58,21 +59,21 @@ static bool is_flag_frozen(pd_flag *flag) {
 static bool can_restore_flags(const pd__change_record *change) {
   for (size_t i = 0; i < change->count; i++) {
     const pd__changed_flag *each = &change->flags[i];
-    if (!is_flag_unchanged(change, each) || is_flag_frozen(each->flag) ||
+    if (!is_change_in_effect(change, each) || is_flag_frozen(each->flag) ||
         find_lost_value(change, each))
       return false;
   }
   return true;
 }
 
-void pd__changes_list(pd__job *job) {
+void pd__changes_answer_list(pd__job *job) {
   pd__text *to = &job->result;
   uint64_t before = job->before;
   pd__json_begin(to, NULL, '{');
   pd__revision_write(to, pd_journal_get_revision());
   pd__json_begin(to, "changes", '[');
   pthread_mutex_lock(&pd__lock);
-  pd__change_record *at = pd__change_latest();
+  pd__change_record *at = pd__change_get_latest();
   while (at && at->number >= before) at = at->older;
   for (; at && to->length < PD__ANSWER_MAX; at = at->older) {
     bool own = !find_undo_obstacle(at) && pd__requester_is_same(&at->requester, &job->requester);
@@ -98,7 +99,7 @@ void pd__changes_list(pd__job *job) {
 
 /* The caller holds pd__lock. */
 static pd__change_record *find_change_to_undo(pd__job *job) {
-  pd__change_record *at = job->undo ? pd__change_find(job->undo) : pd__change_latest();
+  pd__change_record *at = job->undo ? pd__change_find(job->undo) : pd__change_get_latest();
   while (!job->undo && at &&
          (find_undo_obstacle(at) || !pd__requester_is_same(&at->requester, &job->requester)))
     at = at->older;
@@ -123,7 +124,7 @@ static pd__change_record *find_change_to_undo(pd__job *job) {
 /* ---- Taking it back ---- */
 
 /* The former values as text; numbers are in `numbers`. */
-static void prepare_former_values(pd__batch *batch, char (*numbers)[PD__VALUE_TEXT_SIZE]) {
+static void fill_undo_batch(pd__batch *batch, char (*numbers)[PD__VALUE_TEXT_SIZE]) {
   const pd__change_record *from = batch->undone;
   batch->change->undoes = from->number;
   for (size_t i = 0; i < from->count; i++) {
@@ -148,7 +149,7 @@ static bool check_unchanged_flags(pd__batch *batch) {
     const pd__changed_flag *each = &batch->undone->flags[i];
     const char *loss = find_lost_value(batch->undone, each);
     batch->unchanged[i] = (pd_flag_revision){each->flag, pd_flag_get_revision(each->flag)};
-    if (!is_flag_unchanged(batch->undone, each)) {
+    if (!is_change_in_effect(batch->undone, each)) {
       pd__job_add_problem(job, "conflict", each->name, PD_ERR_CONFLICT,
                           "%s: has changed since change %llu", each->name,
                           (unsigned long long)batch->undone->number);
@@ -159,7 +160,7 @@ static bool check_unchanged_flags(pd__batch *batch) {
   return job->problems == NULL;
 }
 
-void pd__changes_undo(pd__job *job) {
+void pd__changes_answer_undo(pd__job *job) {
   char(*numbers)[PD__VALUE_TEXT_SIZE] = NULL;
   pd__batch batch = {.job = job};
   pthread_mutex_lock(&pd__lock);
@@ -172,7 +173,7 @@ void pd__changes_undo(pd__job *job) {
     batch.change = pd__change_new(batch.undone->count, &job->requester, job->reason);
     numbers = calloc(batch.undone->count, sizeof *numbers);
     batch.memory_out = !batch.unchanged || !batch.change || !numbers;
-    if (!batch.memory_out) prepare_former_values(&batch, numbers);
+    if (!batch.memory_out) fill_undo_batch(&batch, numbers);
   }
   pd__batch_run(&batch, check_unchanged_flags);
   free(numbers);

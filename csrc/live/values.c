@@ -41,7 +41,7 @@ void pd__revision_write(pd__text *to, uint64_t revision) {
   pd__json_put_number(to, "revision", revision);
 }
 
-bool pd__flag_get_value_from_live(pd_flag *flag, pd_value *value) {
+bool pd__flag_find_live_value(pd_flag *flag, pd_value *value) {
   pd_flag_entry entry = {.size = sizeof entry};
   for (size_t i = 0; pd_flag_get_entry(flag, i, &entry, NULL) == PD_OK; i++) {
     if (entry.origin.source != PD_SOURCE_LIVE || entry.replaced) continue;
@@ -59,7 +59,7 @@ static void write_change_of_event(pd__text *to, uint64_t number) {
   const pd__change_record *change = pd__change_find(number);
   if (change) {
     pd__json_put_number(to, "change", number);
-    pd__requester_write(to, "who", &change->requester);
+    pd__requester_write_json(to, "who", &change->requester);
     pd__json_put_text(to, "reason", change->reason);
     pd__json_put_time(to, "until", change->until);
   }

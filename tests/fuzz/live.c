@@ -48,7 +48,7 @@ static void send_line(pd__client *client, const char *line, size_t length) {
   pd__client_handle_request(client, line, length);
   while (client->waiting > 0) {
     sched_yield();
-    pd__jobs_answer();
+    pd__jobs_answer_and_expire();
   }
   pd__subscribers_notify();
   check_answers(client);
@@ -70,6 +70,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   pd__clients = NULL;
   pd__text_free(&client.in);
   pd__text_free(&client.out);
-  pd__changes_end_due();
+  pd__changes_end_expired();
   return 0;
 }
