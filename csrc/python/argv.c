@@ -54,14 +54,14 @@ static PyObject *make_remaining_list(const token_texts *made, int argc) {
     bool own = passed == count;
     if (!own) next = (next + passed) % count + 1;
     PyObject *object =
-        own ? fast_make_text(made->argv[i]) : Py_XNewRef(PyList_GetItem(made->tokens, next - 1));
+        own ? fast_decode_text(made->argv[i]) : Py_XNewRef(PyList_GetItem(made->tokens, next - 1));
     if (!object || PyList_SetItem(rest, i - 1, object) < 0) Py_CLEAR(rest);
   }
   return rest;
 }
 
-static PyObject *parse_tokens(token_texts *made, Py_ssize_t count, const pd_parse_options *options,
-                              pd_error *err) {
+static PyObject *parse_argv_without_gil(token_texts *made, Py_ssize_t count,
+                                        const pd_parse_options *options, pd_error *err) {
   int argc = (int)count;
   pd_environment_hold(true);
   PyThreadState *thread = release_gil();
@@ -100,8 +100,8 @@ PyObject *fast_parse_argv(PyObject *module, PyObject *arguments) {
   }
   Py_ssize_t count = PyList_Size(made.tokens);
   if (fill_argv(&made, count)) {
-    result = parse_tokens(&made, count, (const pd_parse_options *)(uintptr_t)options,
-                          (pd_error *)(uintptr_t)err);
+    result = parse_argv_without_gil(&made, count, (const pd_parse_options *)(uintptr_t)options,
+                                    (pd_error *)(uintptr_t)err);
   } else {
     Py_INCREF(result);
   }

@@ -27,12 +27,12 @@ const library libraries[] = {
 };
 
 /* Texts of other libraries need not be UTF-8. */
-PyObject *text_of(const std::string &text) {
+PyObject *decode_lossy_text(const std::string &text) {
   return PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace");
 }
 
 /* Appends a new reference, or drops it. */
-bool append(PyObject *list, PyObject *item) {
+bool append_and_release(PyObject *list, PyObject *item) {
   bool done = item && PyList_Append(list, item) == 0;
   Py_XDECREF(item);
   return done;
@@ -41,30 +41,31 @@ bool append(PyObject *list, PyObject *item) {
 /* Appends texts to a list, which may be NULL. Returns it, or NULL if memory is out. */
 PyObject *append_texts(PyObject *list, const std::vector<std::string> &texts) {
   for (const std::string &text : texts) {
-    if (list && !append(list, text_of(text))) Py_CLEAR(list);
+    if (list && !append_and_release(list, decode_lossy_text(text))) Py_CLEAR(list);
   }
   return list;
 }
 
-PyObject *list_of(const std::vector<std::string> &texts) {
+PyObject *build_text_list(const std::vector<std::string> &texts) {
   return append_texts(PyList_New(0), texts);
 }
 
 /* Py_BuildValue() releases all objects if one of them is NULL. */
-PyObject *pairs_of(const std::vector<std::pair<std::string, std::string>> &pairs) {
+PyObject *build_pair_list(const std::vector<std::pair<std::string, std::string>> &pairs) {
   PyObject *list = PyList_New(0);
   for (const auto &pair : pairs) {
     if (!list) break;
-    PyObject *item = Py_BuildValue("NN", text_of(pair.first), text_of(pair.second));
-    if (!append(list, item)) Py_CLEAR(list);
+    PyObject *item =
+        Py_BuildValue("NN", decode_lossy_text(pair.first), decode_lossy_text(pair.second));
+    if (!append_and_release(list, item)) Py_CLEAR(list);
   }
   return list;
 }
 
 PyObject *build_join_result(const outcome &out) {
   return Py_BuildValue("nNNN", static_cast<Py_ssize_t>(out.registries),
-                       append_texts(list_of(out.joined), out.known), pairs_of(out.left_out),
-                       list_of(out.rejected));
+                       append_texts(build_text_list(out.joined), out.known),
+                       build_pair_list(out.left_out), build_text_list(out.rejected));
 }
 
 PyObject *join_library(PyObject *, PyObject *arguments) {

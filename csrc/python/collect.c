@@ -25,16 +25,16 @@ static void append_text_to_buffer(const char *text, size_t size, void *context) 
   all->size += size;
 }
 
-PyObject *fast_new_collector(PyObject *module, PyObject *nothing) {
+PyObject *fast_new_text_collector(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   text_buffer *made = calloc(1, sizeof *made);
   if (!made) return PyErr_NoMemory();
-  /* NOLINTNEXTLINE: the number is taken back by fast_take_collected */
+  /* NOLINTNEXTLINE: the number is taken back by fast_pop_collected_text */
   return Py_BuildValue("KK", (unsigned long long)(uintptr_t)append_text_to_buffer,
                        (unsigned long long)(uintptr_t)made);
 }
 
-PyObject *fast_take_collected(PyObject *module, PyObject *address) {
+PyObject *fast_pop_collected_text(PyObject *module, PyObject *address) {
   (void)module;
   text_buffer *all = PyLong_AsVoidPtr(address);
   if (!all) return NULL;

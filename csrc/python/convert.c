@@ -8,7 +8,7 @@ static PyObject *decode_text(const char *text, size_t length) {
   return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogateescape");
 }
 
-PyObject *fast_make_text(const char *text) { return decode_text(text, strlen(text)); }
+PyObject *fast_decode_text(const char *text) { return decode_text(text, strlen(text)); }
 
 /* Appends the items of `list` to `items`. Each fits into `buffer`, which has room for the list. */
 static bool append_list_items(PyObject *items, const char *list, char *buffer, size_t size) {
@@ -16,7 +16,7 @@ static bool append_list_items(PyObject *items, const char *list, char *buffer, s
     const char *start = cursor;
     size_t length;
     bool read = pd__item_read(&cursor, buffer, size, &length);
-    PyObject *item = read ? decode_text(buffer, length) : fast_make_text(start);
+    PyObject *item = read ? decode_text(buffer, length) : fast_decode_text(start);
     int failed = item ? PyList_Append(items, item) : -1;
     Py_XDECREF(item);
     if (failed) return false;
@@ -47,7 +47,7 @@ static PyObject *from_b(bool value) { return PyBool_FromLong(value); }
 static PyObject *from_i64(int64_t value) { return PyLong_FromLongLong(value); }
 static PyObject *from_u64(uint64_t value) { return PyLong_FromUnsignedLongLong(value); }
 static PyObject *from_f64(double value) { return PyFloat_FromDouble(value); }
-static PyObject *from_str(const char *value) { return fast_make_text(value); }
+static PyObject *from_str(const char *value) { return fast_decode_text(value); }
 
 #define FROM_CELL(name, number, ctype, member)                                                     \
   case PD_TYPE_##name: {                                                                           \
@@ -128,7 +128,7 @@ static bool to_str(PyObject *value, const char **out, PyObject **holder) {
 #define TO_VALUE(name, number, ctype, member)                                                      \
   case PD_TYPE_##name:                                                                             \
     return TO_##member(PD__LOW_##name, PD__HIGH_##name);
-bool fast_convert_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder) {
+bool fast_convert_to_c(pd_type type, PyObject *value, pd_value *out, PyObject **holder) {
   *holder = NULL;
   switch (type) { PD_TYPE_MAP(TO_VALUE) }
   return false;

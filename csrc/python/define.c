@@ -31,7 +31,7 @@ typedef struct definition {
   size_t count;
 } definition;
 
-static void release_definition(definition *made) {
+static void release_definition_references(definition *made) {
   while (made->count > 0) Py_DECREF(made->references[--made->count]);
 }
 
@@ -54,7 +54,7 @@ static bool set_bool_field(bool *field, PyObject *value) {
 
 static bool set_value_field(definition *made, pd_value *field, PyObject *value) {
   PyObject *holder;
-  if (!fast_convert_value((pd_type)made->def.type, value, field, &holder)) return false;
+  if (!fast_convert_to_c((pd_type)made->def.type, value, field, &holder)) return false;
   if (holder) made->references[made->count++] = holder;
   return true;
 }
@@ -71,7 +71,7 @@ static bool has_no_names(PyObject *texts) {
 }
 
 /* Returns 0 if it isn't plain. */
-static int find_type(PyObject *default_value, PyObject *name) {
+static int find_plain_type(PyObject *default_value, PyObject *name) {
   if (is_none(name)) {
     if (PyBool_Check(default_value)) return PD_TYPE_bool;
     if (PyLong_CheckExact(default_value)) return PD_TYPE_int64;
@@ -101,7 +101,7 @@ static bool set_text_fields(definition *made, PyObject *const *given) {
 static bool fill_plain_definition(fast_state *state, definition *made, PyObject *const *given) {
   PyFrameObject *frame = (PyFrameObject *)given[FRAME];
   pd_flag_def *def = &made->def;
-  int type = find_type(given[DEFAULT], given[TYPE]);
+  int type = find_plain_type(given[DEFAULT], given[TYPE]);
   if (!type || !is_none(given[ITEMS])) return false;
   pd_flag_def_init(def, sizeof *def, (pd_type)type);
   return set_value_field(made, &def->default_value, given[DEFAULT]) &&
@@ -144,7 +144,7 @@ static PyObject *register_definition(PyObject *module, PyObject *const *given,
   return flag;
 }
 
-PyObject *fast_define_flag(PyObject *module, PyObject *arguments) {
+PyObject *fast_try_define_flag(PyObject *module, PyObject *arguments) {
   PyObject *given[ARGUMENTS] = {NULL};
   definition made;
   made.count = 0;
@@ -160,7 +160,7 @@ PyObject *fast_define_flag(PyObject *module, PyObject *arguments) {
   } else {
     flag = Py_NewRef(Py_None);
   }
-  release_definition(&made);
+  release_definition_references(&made);
   return flag;
 }
 

@@ -70,14 +70,14 @@ PyObject *fast_read_cell(pd_type type, const void *cell);
 uint64_t fast_get_cell_bits(pd_type type, const void *cell);
 
 /* Returns a str with the text. */
-PyObject *fast_make_text(const char *text);
+PyObject *fast_decode_text(const char *text);
 
 /* split_list(text): the items of a list that the library has checked, as text. */
 PyObject *fast_split_list(PyObject *module, PyObject *text);
 
 /* Converts `value` to one of `type`. Text is owned by *holder, a new reference; NULL for other
  * types. Returns false if it isn't plain. */
-bool fast_convert_value(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
+bool fast_convert_to_c(pd_type type, PyObject *value, pd_value *out, PyObject **holder);
 
 /* The number of types, and so the highest type number. */
 #define FAST_ONE_TYPE(name, number, ctype, member) +1
@@ -98,7 +98,7 @@ PyObject *fast_dict_set_default(PyObject *dict, PyObject *key, PyObject *value);
 /* ---- Locations (location.c) ---- */
 
 /* Returns the name of a file or module as text that `state` keeps. NULL if it isn't plain. */
-const char *fast_intern_name(fast_state *state, PyObject *text);
+const char *fast_intern_text(fast_state *state, PyObject *text);
 
 /* Finds the file and line of `frame`. Returns false if it isn't plain. */
 bool fast_find_location(fast_state *state, PyFrameObject *frame, const char **file, uint32_t *line);
@@ -118,7 +118,7 @@ bool fast_flag_match_or_set_definer(PyObject *flag, PyFrameObject *frame);
 
 /* Returns the current value; of a list that has not changed, the same tuple again. NULL without an
  * exception if it isn't plain. */
-PyObject *fast_flag_read(PyObject *flag);
+PyObject *fast_flag_try_read(PyObject *flag);
 
 /* Returns true if the flag is defined; false also if a host of an older version can't tell. */
 bool fast_flag_is_defined(PyObject *flag);
@@ -127,7 +127,7 @@ bool fast_flag_is_defined(PyObject *flag);
 typedef enum fast_result { FAST_ERROR = -1, FAST_NOT_PLAIN = 0, FAST_DONE = 1 } fast_result;
 
 /* Sets the value. Its origin is the Python code that is running. */
-fast_result fast_flag_set(PyObject *flag, PyObject *value);
+fast_result fast_flag_try_set(PyObject *flag, PyObject *value);
 
 /* Fills *item to assign `value` to `flag`. Text is owned by *holder, a new reference; NULL for
  * other types. Returns false if it isn't plain. */
@@ -159,11 +159,11 @@ PyObject *fast_set_traceback_pruner(PyObject *module, PyObject *prune);
 /* ---- Overrides (override.c) ---- */
 
 /* Function of the Python module. */
-PyObject *fast_push_override(PyObject *module, PyObject *arguments);
+PyObject *fast_push_override_or_scope(PyObject *module, PyObject *arguments);
 
 /* ---- Scopes that follow tasks (tasks.c) ---- */
 
-void fast_scopes_clear(fast_state *state);
+void fast_scopes_stop_following(fast_state *state);
 
 /* Functions of the Python module. A place is where scopes are open: the number of a context if
  * contexts are followed, else of a thread. */
@@ -193,15 +193,15 @@ PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
 /* ---- While native modules are loaded (loader.c) ---- */
 
 /* Returns true if there are warnings or deferred hooks. Needs no GIL. */
-bool fast_has_notices(void);
+bool fast_has_pending_work(void);
 
 /* Functions of the Python module. */
 PyObject *fast_load_module(PyObject *module, PyObject *arguments);
 PyObject *fast_unload_module(PyObject *module, PyObject *arguments);
-PyObject *fast_take_warnings(PyObject *module, PyObject *nothing);
-PyObject *fast_test_and_clear_deferred(PyObject *module, PyObject *nothing);
-PyObject *fast_has_notices_method(PyObject *module, PyObject *nothing);
-PyObject *fast_set_load_listener(PyObject *module, PyObject *function);
+PyObject *fast_pop_warnings(PyObject *module, PyObject *nothing);
+PyObject *fast_pop_deferred(PyObject *module, PyObject *nothing);
+PyObject *fast_has_pending_work_method(PyObject *module, PyObject *nothing);
+PyObject *fast_set_notice_listener(PyObject *module, PyObject *function);
 
 /* ---- Validators and watchers in Python (hook.c) ---- */
 
@@ -236,17 +236,17 @@ PyObject *fast_has_python_ended(PyObject *module, PyObject *nothing);
 /* reset_gates_in_child(): in the child, forgets the calls of threads that it doesn't have. */
 PyObject *fast_reset_gates_in_child(PyObject *module, PyObject *nothing);
 
-/* new_hook(): returns the address of a new hook, the context for the library. drop_hook(address)
- * frees one that the library doesn't have. */
+/* new_hook(): returns the address of a new hook, the context for the library.
+ * free_unadded_hook(address) frees one that the library doesn't have. */
 PyObject *fast_new_hook(PyObject *module, PyObject *nothing);
-PyObject *fast_drop_hook(PyObject *module, PyObject *address);
+PyObject *fast_free_unadded_hook(PyObject *module, PyObject *address);
 
 /* ---- Reports (collect.c). Functions of the Python module. ---- */
 
-/* new_collector(): returns the address of a pd_writer and that of its context, which collects the
- * text. pop_collected(context) returns the text as bytes, and frees the context. */
-PyObject *fast_new_collector(PyObject *module, PyObject *nothing);
-PyObject *fast_take_collected(PyObject *module, PyObject *address);
+/* new_text_collector(): returns the address of a pd_writer and that of its context, which collects
+ * the text. pop_collected_text(context) returns the text as bytes, and frees the context. */
+PyObject *fast_new_text_collector(PyObject *module, PyObject *nothing);
+PyObject *fast_pop_collected_text(PyObject *module, PyObject *address);
 
 /* ---- The mapping FLAGS (registry.c) ---- */
 
@@ -255,7 +255,7 @@ extern PyType_Spec fast_registry_spec;
 /* Functions of the Python module. */
 PyObject *fast_attach_registry(PyObject *module, PyObject *arguments);
 PyObject *fast_wrap_handle(PyObject *module, PyObject *arguments);
-PyObject *fast_define_flag(PyObject *module, PyObject *arguments);
+PyObject *fast_try_define_flag(PyObject *module, PyObject *arguments);
 PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments);
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments);
 

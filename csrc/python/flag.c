@@ -44,12 +44,12 @@ static fast_state *get_module_state(const flag_object *self) {
 /* ---- Reading ---- */
 
 /* Also tells whether an optional flag has no value. */
-static uint8_t load_whole_state(const flag_object *self) {
+static uint8_t load_state(const flag_object *self) {
   return self->state ? __atomic_load_n(self->state, __ATOMIC_ACQUIRE) : 0;
 }
 
-static uint8_t load_state(const flag_object *self) {
-  return load_whole_state(self) & (uint8_t) ~(PD_STATE_UNSET | ASK);
+static uint8_t load_type_state(const flag_object *self) {
+  return load_state(self) & (uint8_t) ~(PD_STATE_UNSET | ASK);
 }
 
 /* Returns the memory of a value of the type in `state`. NULL if it isn't plain. */
@@ -60,7 +60,7 @@ static const void *get_cell(flag_object *self, uint8_t state) {
   if (cell) return cell;
   cell = pd_flag_get_address(self->handle);
   /* Another thread may have changed the type twice meanwhile. */
-  if (load_state(self) != state) return NULL;
+  if (load_type_state(self) != state) return NULL;
   __atomic_store_n(&self->cells[kind], cell, __ATOMIC_RELAXED);
   return cell;
 }
@@ -177,7 +177,7 @@ static PyObject *decode_value(flag_object *self, uint32_t generation, uint8_t st
   PyObject *value = NULL, *made_by = get_custom_type(self, generation);
   if (!made_by) return NULL;
   pd_type type = (pd_type)(state & TYPE_BITS);
-  PyObject *plain = type == PD_TYPE_string ? fast_make_text((const char *)(uintptr_t)bits)
+  PyObject *plain = type == PD_TYPE_string ? fast_decode_text((const char *)(uintptr_t)bits)
                                            : fast_read_cell(type, &bits);
   if (plain) {
     value = PyObject_CallMethod((PyObject *)self, "_decode", "iOO", state, plain, made_by);
@@ -196,7 +196,7 @@ static PyObject *read_decoded_value(flag_object *self, uint32_t generation, uint
                                     const void *cell) {
   uint8_t state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t bits = fast_get_cell_bits((pd_type)(state & TYPE_BITS), cell);
-  if (load_whole_state(self) != whole || load_generation(self) != generation) return NULL;
+  if (load_state(self) != whole || load_generation(self) != generation) return NULL;
   PyObject *value = get_cached_value(self, generation, bits);
   if (value) return value;
   return decode_value(self, generation, state, bits);
@@ -212,9 +212,9 @@ static bool read_thread_value(const flag_object *self, uint8_t state, uint64_t *
   return false;
 }
 
-PyObject *fast_flag_read(PyObject *flag) {
+PyObject *fast_flag_try_read(PyObject *flag) {
   flag_object *self = (flag_object *)flag;
-  uint8_t whole = load_whole_state(self), state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
+  uint8_t whole = load_state(self), state = whole & (uint8_t) ~(PD_STATE_UNSET | ASK);
   uint64_t here;
   bool list = is_list_state(state);
   if (state == 0 || (state > FAST_TYPES && !list)) return NULL;
@@ -227,14 +227,14 @@ PyObject *fast_flag_read(PyObject *flag) {
   if (list || self->type) return read_decoded_value(self, generation, whole, cell);
   PyObject *value = fast_read_cell((pd_type)state, cell);
   /* Another thread may have changed the definition. */
-  if (load_whole_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
+  if (load_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
   return value;
 }
 
-bool fast_flag_is_defined(PyObject *flag) { return load_state((flag_object *)flag) != 0; }
+bool fast_flag_is_defined(PyObject *flag) { return load_type_state((flag_object *)flag) != 0; }
 
 static PyObject *get_flag_value(PyObject *self, void *Py_UNUSED(closure)) {
-  PyObject *value = fast_flag_read(self);
+  PyObject *value = fast_flag_try_read(self);
   if (value || PyErr_Occurred()) return value;
   value = PyObject_CallMethod(self, "_read", NULL);
   if (!value) fast_strip_traceback(get_module_state((flag_object *)self));
@@ -251,7 +251,7 @@ static PyObject *get_flag_attribute(PyObject *self, PyObject *name) {
 static PyObject *get_flag_source(PyObject *self, void *Py_UNUSED(closure)) {
   pd_flag_info info;
   if (read_flag_info((flag_object *)self, &info))
-    return fast_make_text(pd_source_name(info.source));
+    return fast_decode_text(pd_source_name(info.source));
   PyObject *source = PyObject_CallMethod(self, "_source", NULL);
   if (!source) fast_strip_traceback(get_module_state((flag_object *)self));
   return source;
@@ -261,7 +261,7 @@ static PyObject *get_flag_source(PyObject *self, void *Py_UNUSED(closure)) {
 
 bool fast_raise_deferred(fast_state *state, PyObject *result) {
   if (PyDict_Size(state->failures) == 0 && PyList_Size(state->warnings) == 0 &&
-      !fast_has_notices()) {
+      !fast_has_pending_work()) {
     return true;
   }
   PyObject *nothing = PyObject_CallFunctionObjArgs(state->raise_deferred, result, NULL);
@@ -317,20 +317,20 @@ bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *v
   if (Py_TYPE(flag) != state->flag_type) return false;
   flag_object *self = (flag_object *)flag;
   if (!ensure_definition_known(self) || self->type) return false;
-  *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_state(self)};
-  return fast_convert_value(item->type, value, &item->value, holder);
+  *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_type_state(self)};
+  return fast_convert_to_c(item->type, value, &item->value, holder);
 }
 
-fast_result fast_flag_set(PyObject *flag, PyObject *value) {
+fast_result fast_flag_try_set(PyObject *flag, PyObject *value) {
   flag_object *self = (flag_object *)flag;
   fast_state *state = get_module_state(self);
   PyFrameObject *frame = PyEval_GetFrame();
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
-  pd_assignment item = {.flag = self->handle, .type = (pd_type)load_state(self)};
+  pd_assignment item = {.flag = self->handle, .type = (pd_type)load_type_state(self)};
   PyObject *holder;
   if (!state || !frame || !ensure_definition_known(self) || self->type ||
       !fast_find_location(state, frame, &origin.place, &origin.line) ||
-      !fast_convert_value(item.type, value, &item.value, &holder)) {
+      !fast_convert_to_c(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
   }
   fast_result result = assign_flag(self, state, value, &item, &origin);
@@ -340,7 +340,7 @@ fast_result fast_flag_set(PyObject *flag, PyObject *value) {
 
 static fast_result set_or_drop_value(PyObject *self, PyObject *value) {
   if (!value) return consume_call_result(PyObject_CallMethod(self, "_drop_runtime_value", NULL));
-  fast_result result = fast_flag_set(self, value);
+  fast_result result = fast_flag_try_set(self, value);
   if (result != FAST_NOT_PLAIN) return result;
   return consume_call_result(PyObject_CallMethod(self, "_assign", "(O)", value));
 }
@@ -406,7 +406,7 @@ static PyObject *get_flag_address(PyObject *self, void *Py_UNUSED(closure)) {
 
 static PyObject *get_flag_state(PyObject *self, void *Py_UNUSED(closure)) {
   if (!((flag_object *)self)->state) Py_RETURN_NONE;
-  return PyLong_FromLong(load_state((flag_object *)self));
+  return PyLong_FromLong(load_type_state((flag_object *)self));
 }
 
 static PyObject *get_custom_type_attribute(PyObject *object, void *Py_UNUSED(closure)) {

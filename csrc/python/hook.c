@@ -236,7 +236,7 @@ PyObject *fast_new_hook(PyObject *module, PyObject *nothing) {
   return PyLong_FromVoidPtr(made);
 }
 
-PyObject *fast_drop_hook(PyObject *module, PyObject *address) {
+PyObject *fast_free_unadded_hook(PyObject *module, PyObject *address) {
   (void)module;
   hook *made = PyLong_AsVoidPtr(address);
   if (!made) return NULL;

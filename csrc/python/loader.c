@@ -16,13 +16,13 @@ static bool is_in_main_interpreter(void) {
  * that use Python, and because os.fork needs the GIL. A child that is born while another thread is
  * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
  * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
-static PyThreadState *begin_loader_call(bool keep_gil) {
+static PyThreadState *release_gil_for_loader(bool keep_gil) {
   if (keep_gil) return NULL;
   pd_environment_hold(false);
   return release_gil();
 }
 
-static void end_loader_call(bool keep_gil, PyThreadState *thread) {
+static void reacquire_gil_after_loader(bool keep_gil, PyThreadState *thread) {
   if (keep_gil) return;
   retake_gil(thread);
   pd_environment_release();
@@ -38,10 +38,10 @@ PyObject *fast_load_module(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   bool main = is_in_main_interpreter();
-  PyThreadState *thread = begin_loader_call(main);
+  PyThreadState *thread = release_gil_for_loader(main);
   pd_status status = pd_module_load_as(path, name_space, (pd_error_list *)(uintptr_t)errors,
                                        (pd_module **)(uintptr_t)out, (pd_error *)(uintptr_t)err);
-  end_loader_call(main, thread);
+  reacquire_gil_after_loader(main, thread);
   return PyLong_FromLong(status);
 }
 
@@ -51,16 +51,16 @@ PyObject *fast_unload_module(PyObject *module, PyObject *arguments) {
   (void)module;
   if (!PyArg_ParseTuple(arguments, "KK:unload_module", &unloaded, &err)) return NULL;
   bool main = is_in_main_interpreter();
-  PyThreadState *thread = begin_loader_call(main);
+  PyThreadState *thread = release_gil_for_loader(main);
   pd_status status = pd_module_unload((pd_module *)(uintptr_t)unloaded, (pd_error *)(uintptr_t)err);
-  end_loader_call(main, thread);
+  reacquire_gil_after_loader(main, thread);
   return PyLong_FromLong(status);
 }
 
 /* ---- Calls to the main thread ---- */
 
 static bool notifies_main_thread; /* until Python ends */
-static size_t notifying_count;    /* calls of notify_main_thread() */
+static size_t notifying_count;    /* calls of schedule_listener_if_enabled() */
 static bool scheduled;            /* the main thread will call `resume` */
 static PyObject
     *resume; /* owned; a function of the main interpreter, for its main thread; or NULL */
@@ -88,7 +88,7 @@ static void schedule_main_thread_listener(void) {
 
 /* Any thread, in a constructor or destructor, with or without the GIL; also when Python has
  * ended. */
-static void notify_main_thread(void) {
+static void schedule_listener_if_enabled(void) {
   __atomic_add_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
   if (__atomic_load_n(&notifies_main_thread, __ATOMIC_SEQ_CST)) schedule_main_thread_listener();
   __atomic_sub_fetch(&notifying_count, 1, __ATOMIC_SEQ_CST);
@@ -106,10 +106,10 @@ static void stop_notifying_main_thread(void) {
 
 static bool deferred; /* some hooks were, since the last pop_deferred() */
 
-static void on_deferred(void *unused) {
+static void mark_hooks_deferred(void *unused) {
   (void)unused;
   __atomic_store_n(&deferred, true, __ATOMIC_SEQ_CST);
-  notify_main_thread();
+  schedule_listener_if_enabled();
 }
 
 /* ---- Warnings ---- */
@@ -124,7 +124,7 @@ static warning *warnings; /* the last one; each is freed by pop_warnings() */
 
 /* Any thread, with or without the GIL. The warning is lost if memory is out. That of a refused
  * module doesn't wait for the next call of the package, which may never come. */
-static void on_warning(const char *message, pd_warning kind, void *unused) {
+static void queue_registry_warning(const char *message, pd_warning kind, void *unused) {
   (void)unused;
   size_t size = strlen(message) + 1;
   warning *made = malloc(sizeof *made + size);
@@ -135,17 +135,17 @@ static void on_warning(const char *message, pd_warning kind, void *unused) {
   while (!__atomic_compare_exchange_n(&warnings, &made->next, made, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED)) {
   }
-  if (kind == PD_WARNING_REFUSED) notify_main_thread();
+  if (kind == PD_WARNING_REFUSED) schedule_listener_if_enabled();
 }
 
 /* pop_warnings(): returns the warnings since the last call, as pairs of kind and text. */
-PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
+PyObject *fast_pop_warnings(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   PyObject *list = PyList_New(0);
   warning *each = __atomic_exchange_n(&warnings, NULL, __ATOMIC_ACQUIRE);
   while (each) {
     warning *taken = each;
-    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_make_text(taken->text));
+    PyObject *pair = Py_BuildValue("iN", (int)taken->kind, fast_decode_text(taken->text));
     if (!pair || !list || PyList_Append(list, pair) < 0) Py_CLEAR(list);
     Py_XDECREF(pair);
     each = taken->next;
@@ -157,19 +157,19 @@ PyObject *fast_take_warnings(PyObject *module, PyObject *nothing) {
 
 /* ---- Warnings and deferred hooks ---- */
 
-bool fast_has_notices(void) {
+bool fast_has_pending_work(void) {
   return __atomic_load_n(&warnings, __ATOMIC_RELAXED) ||
          __atomic_load_n(&deferred, __ATOMIC_RELAXED);
 }
 
-/* has_notices(): true if there are warnings or deferred hooks. */
-PyObject *fast_has_notices_method(PyObject *module, PyObject *nothing) {
+/* has_pending_work(): true if there are warnings or deferred hooks. */
+PyObject *fast_has_pending_work_method(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
-  return PyBool_FromLong(fast_has_notices());
+  return PyBool_FromLong(fast_has_pending_work());
 }
 
 /* pop_deferred(): true if hooks were deferred since the last call. */
-PyObject *fast_test_and_clear_deferred(PyObject *module, PyObject *nothing) {
+PyObject *fast_pop_deferred(PyObject *module, PyObject *nothing) {
   (void)module, (void)nothing;
   return PyBool_FromLong(__atomic_exchange_n(&deferred, false, __ATOMIC_SEQ_CST));
 }
@@ -177,12 +177,12 @@ PyObject *fast_test_and_clear_deferred(PyObject *module, PyObject *nothing) {
 /* listen(function): from now on collect the registry's warnings, and have the main thread call the
  * function when hooks were deferred or a module was refused. None stops it. Only the main
  * interpreter is called this way. */
-PyObject *fast_set_load_listener(PyObject *module, PyObject *function) {
+PyObject *fast_set_notice_listener(PyObject *module, PyObject *function) {
   (void)module;
   bool on = function != Py_None, main = is_in_main_interpreter();
   if (on) __atomic_store_n(&notifies_main_thread, true, __ATOMIC_SEQ_CST);
-  if (on) pd_warning_handle(on_warning, NULL, NULL);
-  if (on) pd_deferred_handle(on_deferred, NULL, NULL);
+  if (on) pd_warning_handle(queue_registry_warning, NULL, NULL);
+  if (on) pd_deferred_handle(mark_hooks_deferred, NULL, NULL);
   if (main) {
     PyObject *old = resume;
     Py_XINCREF(on ? function : NULL);

@@ -1,7 +1,7 @@
 /* Finds the file, line and module of running Python code, as the library takes them. */
 #include "fast.h"
 
-const char *fast_intern_name(fast_state *state, PyObject *text) {
+const char *fast_intern_text(fast_state *state, PyObject *text) {
   const char *found;
   if (!PyUnicode_CheckExact(text)) return NULL;
   PyObject *bytes = fast_dict_get(state->place_names, text);
@@ -21,7 +21,7 @@ bool fast_find_location(fast_state *state, PyFrameObject *frame, const char **fi
   PyObject *code = (PyObject *)PyFrame_GetCode(frame);
   PyObject *name = PyObject_GetAttr(code, state->co_filename);
   Py_DECREF(code);
-  *file = name ? fast_intern_name(state, name) : NULL;
+  *file = name ? fast_intern_text(state, name) : NULL;
   Py_XDECREF(name);
   PyErr_Clear();
   int number = PyFrame_GetLineNumber(frame);
@@ -36,7 +36,7 @@ bool fast_find_module_name(fast_state *state, PyFrameObject *frame, const char *
   *out = NULL;
   if (name && PyUnicode_CheckExact(name)) {
     bool is_program = PyUnicode_CompareWithASCIIString(name, "__main__") == 0;
-    *out = is_program ? file : fast_intern_name(state, name);
+    *out = is_program ? file : fast_intern_text(state, name);
   }
   Py_XDECREF(name);
   Py_XDECREF(globals);

@@ -80,7 +80,7 @@ static int clear_module(PyObject *module) {
   OBJECTS(CLEAR)
   NAMES(CLEAR)
   fast_hook_gate_close(state);
-  fast_scopes_clear(state);
+  fast_scopes_stop_following(state);
   return 0;
 }
 
@@ -94,11 +94,11 @@ static PyMethodDef methods[] = {
     {"connect", connect_package, METH_VARARGS, NULL},
     {"attach", fast_attach_registry, METH_VARARGS, NULL},
     {"make", fast_wrap_handle, METH_VARARGS, NULL},
-    {"define", fast_define_flag, METH_VARARGS, NULL},
+    {"define", fast_try_define_flag, METH_VARARGS, NULL},
     {"parse_argv", fast_parse_argv, METH_VARARGS, NULL},
     {"call_holding_environment", fast_call_holding_environment, METH_VARARGS, NULL},
     {"split_list", fast_split_list, METH_O, NULL},
-    {"push", fast_push_override, METH_VARARGS, NULL},
+    {"push", fast_push_override_or_scope, METH_VARARGS, NULL},
     {"scopes_follow_contexts", fast_scopes_follow_contexts, METH_VARARGS, NULL},
     {"scopes_opening", fast_scopes_prepare_opening, METH_NOARGS, NULL},
     {"scopes_opened", fast_scopes_record_opening, METH_NOARGS, NULL},
@@ -107,12 +107,12 @@ static PyMethodDef methods[] = {
     {"scopes_end", fast_scopes_end, METH_VARARGS, NULL},
     {"load_module", fast_load_module, METH_VARARGS, NULL},
     {"unload_module", fast_unload_module, METH_VARARGS, NULL},
-    {"pop_warnings", fast_take_warnings, METH_NOARGS, NULL},
-    {"pop_deferred", fast_test_and_clear_deferred, METH_NOARGS, NULL},
-    {"has_notices", fast_has_notices_method, METH_NOARGS, NULL},
-    {"listen", fast_set_load_listener, METH_O, NULL},
-    {"new_collector", fast_new_collector, METH_NOARGS, NULL},
-    {"pop_collected", fast_take_collected, METH_O, NULL},
+    {"pop_warnings", fast_pop_warnings, METH_NOARGS, NULL},
+    {"pop_deferred", fast_pop_deferred, METH_NOARGS, NULL},
+    {"has_pending_work", fast_has_pending_work_method, METH_NOARGS, NULL},
+    {"listen", fast_set_notice_listener, METH_O, NULL},
+    {"new_text_collector", fast_new_text_collector, METH_NOARGS, NULL},
+    {"pop_collected_text", fast_pop_collected_text, METH_O, NULL},
     {"is_assigning", fast_is_assigning, METH_NOARGS, NULL},
     {"open_gate", fast_open_gate, METH_VARARGS, NULL},
     {"is_in_hook", fast_is_in_hook, METH_NOARGS, NULL},
@@ -120,7 +120,7 @@ static PyMethodDef methods[] = {
     {"has_ended", fast_has_python_ended, METH_NOARGS, NULL},
     {"reset_gates_in_child", fast_reset_gates_in_child, METH_NOARGS, NULL},
     {"new_hook", fast_new_hook, METH_NOARGS, NULL},
-    {"drop_hook", fast_drop_hook, METH_O, NULL},
+    {"free_unadded_hook", fast_free_unadded_hook, METH_O, NULL},
     {"hide_frames", fast_hide_frames, METH_O, NULL},
     {"set_traceback_pruner", fast_set_traceback_pruner, METH_O, NULL},
     {NULL, NULL, 0, NULL}};

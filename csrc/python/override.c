@@ -29,8 +29,8 @@ static bool prepare_assignments(fast_state *state, PyObject *wanted, assignments
 }
 
 /* Releases the GIL, as a set does. */
-static PyObject *push_assignments(const assignments *taken, const pd_origin *origin, bool scoped,
-                                  PyObject *refused) {
+static PyObject *push_assignments_without_gil(const assignments *taken, const pd_origin *origin,
+                                              bool scoped, PyObject *refused) {
   pd_error err;
   pd_error_list *errors = pd_error_list_new();
   uint64_t number = 0; /* a pd_override or a pd_scope */
@@ -46,7 +46,7 @@ static PyObject *push_assignments(const assignments *taken, const pd_origin *ori
   return result;
 }
 
-PyObject *fast_push_override(PyObject *module, PyObject *arguments) {
+PyObject *fast_push_override_or_scope(PyObject *module, PyObject *arguments) {
   fast_state *state = PyModule_GetState(module);
   PyObject *wanted, *file, *refused;
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
@@ -57,9 +57,9 @@ PyObject *fast_push_override(PyObject *module, PyObject *arguments) {
     return NULL;
   }
   PyObject *result = Py_None;
-  origin.place = fast_intern_name(state, file);
+  origin.place = fast_intern_text(state, file);
   if (origin.place && prepare_assignments(state, wanted, &taken)) {
-    result = push_assignments(&taken, &origin, scoped, refused);
+    result = push_assignments_without_gil(&taken, &origin, scoped, refused);
   } else {
     Py_INCREF(result);
   }

@@ -62,7 +62,7 @@ static PyObject *bind_to_instance(PyObject *self, PyObject *instance, PyObject *
 }
 
 /* Attributes that the type lacks are those of the function. */
-static PyObject *get_function_attribute(PyObject *self, PyObject *name) {
+static PyObject *get_attribute_with_fallback(PyObject *self, PyObject *name) {
   PyObject *found = PyObject_GenericGetAttr(self, name);
   if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
   PyErr_Clear();
@@ -70,12 +70,12 @@ static PyObject *get_function_attribute(PyObject *self, PyObject *name) {
   return function ? PyObject_GetAttr(function, name) : NULL;
 }
 
-static int set_function_attribute(PyObject *self, PyObject *name, PyObject *value) {
+static int set_wrapped_attribute(PyObject *self, PyObject *name, PyObject *value) {
   PyObject *function = get_wrapped_function(self);
   return function ? PyObject_SetAttr(function, name, value) : -1;
 }
 
-static PyObject *get_named_attribute(PyObject *self, void *name) {
+static PyObject *get_wrapped_attribute(PyObject *self, void *name) {
   PyObject *function = get_wrapped_function(self);
   return function ? PyObject_GetAttrString(function, name) : NULL;
 }
@@ -91,8 +91,8 @@ static PyObject *represent_function(PyObject *self) {
 }
 
 /* pickle finds it by name, like a function. */
-static PyObject *reduce_function(PyObject *self, PyObject *Py_UNUSED(nothing)) {
-  return get_named_attribute(self, (void *)"__qualname__");
+static PyObject *get_pickle_name(PyObject *self, PyObject *Py_UNUSED(nothing)) {
+  return get_wrapped_attribute(self, (void *)"__qualname__");
 }
 
 PyObject *fast_hide_frames(PyObject *module, PyObject *function) {
@@ -145,8 +145,8 @@ static void dealloc_function(PyObject *object) {
 }
 
 static PyGetSetDef getset[] = {
-    {"__doc__", get_named_attribute, NULL, NULL, (void *)"__doc__"},
-    {"__module__", get_named_attribute, NULL, NULL, (void *)"__module__"},
+    {"__doc__", get_wrapped_attribute, NULL, NULL, (void *)"__doc__"},
+    {"__module__", get_wrapped_attribute, NULL, NULL, (void *)"__module__"},
     {"__wrapped__", get_dunder_wrapped, NULL, NULL, NULL},
     {NULL, NULL, NULL, NULL, NULL}};
 
@@ -154,7 +154,7 @@ static PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(function_object, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL}};
 
-static PyMethodDef methods[] = {{"__reduce__", reduce_function, METH_NOARGS, NULL},
+static PyMethodDef methods[] = {{"__reduce__", get_pickle_name, METH_NOARGS, NULL},
                                 {NULL, NULL, 0, NULL}};
 
 static PyType_Slot slots[] = {{Py_tp_new, (void *)refuse_new},
@@ -163,8 +163,8 @@ static PyType_Slot slots[] = {{Py_tp_new, (void *)refuse_new},
                               {Py_tp_clear, (void *)clear_function},
                               {Py_tp_call, (void *)call_wrapped_function},
                               {Py_tp_descr_get, (void *)bind_to_instance},
-                              {Py_tp_getattro, (void *)get_function_attribute},
-                              {Py_tp_setattro, (void *)set_function_attribute},
+                              {Py_tp_getattro, (void *)get_attribute_with_fallback},
+                              {Py_tp_setattro, (void *)set_wrapped_attribute},
                               {Py_tp_repr, (void *)represent_function},
                               {Py_tp_getset, getset},
                               {Py_tp_members, members},

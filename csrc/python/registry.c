@@ -11,7 +11,7 @@ typedef struct registry_object {
 } registry_object;
 
 /* Returns the flag of this name, a new reference; NULL if it isn't in the dict. */
-static PyObject *find_known_flag(registry_object *self, PyObject *name) {
+static PyObject *find_flag_in_dict(registry_object *self, PyObject *name) {
   if (!self->known) return NULL;
   fast_state *state = PyModule_GetState(self->module);
   PyObject *flag = fast_dict_get(self->known, name);
@@ -30,10 +30,10 @@ static PyObject *call_class_method(PyObject *self, const char *method, PyObject 
   return result;
 }
 
-static PyObject *read_attribute(registry_object *self, PyObject *name) {
-  PyObject *flag = find_known_flag(self, name);
+static PyObject *get_value_or_attribute(registry_object *self, PyObject *name) {
+  PyObject *flag = find_flag_in_dict(self, name);
   if (flag) {
-    PyObject *value = fast_flag_read(flag);
+    PyObject *value = fast_flag_try_read(flag);
     Py_DECREF(flag);
     if (value || PyErr_Occurred()) return value;
   }
@@ -48,14 +48,14 @@ static void strip_registry_traceback(const registry_object *self) {
 }
 
 static PyObject *get_registry_attribute(PyObject *self, PyObject *name) {
-  PyObject *found = read_attribute((registry_object *)self, name);
+  PyObject *found = get_value_or_attribute((registry_object *)self, name);
   if (!found) strip_registry_traceback((registry_object *)self);
   return found;
 }
 
 static PyObject *get_registry_item(PyObject *object, PyObject *name) {
   registry_object *self = (registry_object *)object;
-  PyObject *flag = find_known_flag(self, name);
+  PyObject *flag = find_flag_in_dict(self, name);
   if (flag && fast_flag_is_defined(flag)) return flag;
   Py_XDECREF(flag);
   PyObject *found = call_class_method(object, "_find_flag", name, NULL);
@@ -72,7 +72,7 @@ static bool is_flag_found(const char *name) {
   return status == PD_OK;
 }
 
-static int contains_by_python(registry_object *self, PyObject *name) {
+static int call_python_contains(registry_object *self, PyObject *name) {
   PyObject *found = call_class_method((PyObject *)self, "_contains_name", name, NULL);
   int result = found ? PyObject_IsTrue(found) : -1;
   Py_XDECREF(found);
@@ -81,21 +81,21 @@ static int contains_by_python(registry_object *self, PyObject *name) {
 
 static int contains_flag(PyObject *object, PyObject *name) {
   registry_object *self = (registry_object *)object;
-  PyObject *flag = find_known_flag(self, name);
+  PyObject *flag = find_flag_in_dict(self, name);
   bool defined = flag && fast_flag_is_defined(flag);
   Py_XDECREF(flag);
   if (defined) return 1;
   const char *text;
   PyObject *bytes = fast_encode_text(name, &text);
-  if (!bytes) return contains_by_python(self, name);
+  if (!bytes) return call_python_contains(self, name);
   bool found = is_flag_found(text);
   Py_DECREF(bytes);
   bool looks = !found && self->finders && PyList_Size(self->finders) > 0;
-  return looks ? contains_by_python(self, name) : found;
+  return looks ? call_python_contains(self, name) : found;
 }
 
 /* Calls the Python method that sets, or the one that deletes if `value` is NULL. */
-static int assign_by_python(registry_object *self, PyObject *name, PyObject *value) {
+static int call_python_assign(registry_object *self, PyObject *name, PyObject *value) {
   PyObject *flags = (PyObject *)self;
   const char *method = value ? "_set_value" : "_drop_value";
   PyObject *nothing = call_class_method(flags, method, name, value);
@@ -105,11 +105,11 @@ static int assign_by_python(registry_object *self, PyObject *name, PyObject *val
 
 static int assign_attribute(registry_object *self, PyObject *name, PyObject *value) {
   if (!self->known) return PyObject_GenericSetAttr((PyObject *)self, name, value);
-  PyObject *flag = value ? find_known_flag(self, name) : NULL;
-  fast_result result = flag ? fast_flag_set(flag, value) : FAST_NOT_PLAIN;
+  PyObject *flag = value ? find_flag_in_dict(self, name) : NULL;
+  fast_result result = flag ? fast_flag_try_set(flag, value) : FAST_NOT_PLAIN;
   Py_XDECREF(flag);
   if (result != FAST_NOT_PLAIN) return result == FAST_DONE ? 0 : -1;
-  return assign_by_python(self, name, value);
+  return call_python_assign(self, name, value);
 }
 
 static int set_registry_attribute(PyObject *self, PyObject *name, PyObject *value) {

@@ -76,7 +76,7 @@ static context_box *get_context_box(PyObject *capsule) {
   return capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
 }
 
-static pd_scope_context *capture_scopes(void) {
+static pd_scope_context *capture_thread_scopes(void) {
   pd_scope_context *scopes = NULL;
   pd_scope_capture(&scopes, NULL);
   return scopes;
@@ -126,7 +126,7 @@ static thread_record *get_or_make_thread_record(void) {
   return PyCapsule_GetPointer(found, NULL);
 }
 
-static thread_record *get_thread_record(void) {
+static thread_record *get_cached_thread_record(void) {
   PyThreadState *thread = PyThreadState_Get();
   size_t now = __atomic_load_n(&freed_records, __ATOMIC_RELAXED);
   if (latest.of != thread || latest.freed != now || !latest.found) {
@@ -178,8 +178,8 @@ static void switch_to_new_box(thread_record *in, context_box *original) {
   context_box *copy = get_context_box(capsule);
   copy->away = original->begins; /* the thread gets this reference, and both boxes another one */
   switch_to_context_box(in, capsule);
-  copy->begins = capture_scopes();
-  original->begins = capture_scopes();
+  copy->begins = capture_thread_scopes();
+  original->begins = capture_thread_scopes();
 }
 
 /* The current box is going to be left. Native code, or another thread, may have opened or ended
@@ -187,12 +187,12 @@ static void switch_to_new_box(thread_record *in, context_box *original) {
 static void recapture_context_scopes(const thread_record *in) {
   context_box *left = get_context_box(in->capsule);
   pd_scope_context *former = left ? left->begins : NULL;
-  if (left) left->begins = capture_scopes();
+  if (left) left->begins = capture_thread_scopes();
   pd_scope_release(former);
 }
 
-static void follow_context(const void *context) {
-  thread_record *in = get_thread_record();
+static void switch_scopes_to_context(const void *context) {
+  thread_record *in = get_cached_thread_record();
   PyObject *found = NULL;
   if (!in) return;
   in->context = context;
@@ -211,17 +211,17 @@ static void follow_context(const void *context) {
 }
 
 /* CPython calls this when the thread has come to a context; None: to no context. */
-static int watch_context(int event, PyObject *context) {
+static int handle_context_switch_event(int event, PyObject *context) {
   PyObject *type, *error, *traceback;
   if (event != SWITCHED || !followed) return 0;
   PyErr_Fetch(&type, &error, &traceback);
-  follow_context(context == Py_None ? NULL : context);
+  switch_scopes_to_context(context == Py_None ? NULL : context);
   PyErr_Restore(type, error, traceback);
   return 0;
 }
 
 /* The context of a thread is known when it is left and comes back. */
-static bool ensure_context_known(thread_record *in) {
+static bool learn_current_context(thread_record *in) {
   if (in->context) return true;
   if (!set_context_box(in, NULL)) return false; /* there is a context from now on */
   PyObject *nothing = PyObject_CallObject(followed->leave_context, NULL);
@@ -231,8 +231,8 @@ static bool ensure_context_known(thread_record *in) {
 }
 
 /* Notes what the current context has, after a change. */
-static bool store_context_scopes(thread_record *in) {
-  pd_scope_context *scopes = capture_scopes();
+static bool store_scopes_in_box(thread_record *in) {
+  pd_scope_context *scopes = capture_thread_scopes();
   if (scopes == in->shared) { /* as without a box */
     pd_scope_release(scopes);
     pd_scope_release(in->shared);
@@ -244,7 +244,7 @@ static bool store_context_scopes(thread_record *in) {
 }
 
 /* Ends the scope in a context that no thread is in, if it has a box. */
-static void end_scope_elsewhere(const void *context, pd_scope number) {
+static void end_scope_in_context(const void *context, pd_scope number) {
   LOCK();
   context_box *of = boxes;
   while (of && !(of->away && of->context == context)) of = of->next;
@@ -256,7 +256,7 @@ static void end_scope_elsewhere(const void *context, pd_scope number) {
   if (pd_scope_switch(away, &outer, NULL) == PD_OK) {
     pd_scope_pop(number, NULL);
     former = of->begins;
-    of->begins = capture_scopes();
+    of->begins = capture_thread_scopes();
     pd_scope_switch(outer, &away, NULL);
     pd_scope_release(former);
   }
@@ -278,11 +278,11 @@ static PyObject *make_context_number(const thread_record *in) {
 PyObject *fast_scopes_prepare_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
   if (!is_following_contexts(module)) Py_RETURN_FALSE;
-  thread_record *in = get_thread_record();
+  thread_record *in = get_cached_thread_record();
   if (!in) return PyErr_NoMemory();
   if (!in->capsule) {
     pd_scope_release(in->shared);
-    in->shared = capture_scopes();
+    in->shared = capture_thread_scopes();
   }
   Py_RETURN_TRUE;
 }
@@ -290,30 +290,30 @@ PyObject *fast_scopes_prepare_opening(PyObject *module, PyObject *nothing) {
 PyObject *fast_scopes_record_opening(PyObject *module, PyObject *nothing) {
   (void)nothing;
   if (!is_following_contexts(module)) return make_context_number(NULL);
-  thread_record *in = get_thread_record();
+  thread_record *in = get_cached_thread_record();
   if (!in) return PyErr_NoMemory();
-  return ensure_context_known(in) && store_context_scopes(in) ? make_context_number(in) : NULL;
+  return learn_current_context(in) && store_scopes_in_box(in) ? make_context_number(in) : NULL;
 }
 
 PyObject *fast_scopes_record_end(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  thread_record *in = is_following_contexts(module) ? get_thread_record() : NULL;
-  if (in && in->capsule && !store_context_scopes(in)) return NULL;
+  thread_record *in = is_following_contexts(module) ? get_cached_thread_record() : NULL;
+  if (in && in->capsule && !store_scopes_in_box(in)) return NULL;
   Py_RETURN_NONE;
 }
 
 PyObject *fast_scopes_get_context_number(PyObject *module, PyObject *nothing) {
   (void)nothing;
-  return make_context_number(is_following_contexts(module) ? get_thread_record() : NULL);
+  return make_context_number(is_following_contexts(module) ? get_cached_thread_record() : NULL);
 }
 
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments) {
   unsigned long long number, context;
   if (!PyArg_ParseTuple(arguments, "KK:scopes_end", &number, &context)) return NULL;
   pd_scope_pop(number, NULL); /* it may have ended with its thread */
-  thread_record *in = is_following_contexts(module) ? get_thread_record() : NULL;
+  thread_record *in = is_following_contexts(module) ? get_cached_thread_record() : NULL;
   if (in && (uintptr_t)in->context != context)
-    end_scope_elsewhere((void *)(uintptr_t)context, number);
+    end_scope_in_context((void *)(uintptr_t)context, number);
   return fast_scopes_record_end(module, NULL);
 }
 
@@ -330,7 +330,7 @@ PyObject *fast_scopes_follow_contexts(PyObject *module, PyObject *arguments) {
   api.clear_watcher = (int (*)(int))(uintptr_t)clear;
   api.get = (int (*)(PyObject *, PyObject *, PyObject **))(uintptr_t)get;
   api.set = (PyObject * (*)(PyObject *, PyObject *))(uintptr_t)set;
-  watcher = api.add_watcher(watch_context);
+  watcher = api.add_watcher(handle_context_switch_event);
   if (watcher < 0) { /* others have taken all that there may be */
     PyErr_Clear();
     Py_RETURN_FALSE;
@@ -343,7 +343,7 @@ PyObject *fast_scopes_follow_contexts(PyObject *module, PyObject *arguments) {
   Py_RETURN_TRUE;
 }
 
-void fast_scopes_clear(fast_state *state) {
+void fast_scopes_stop_following(fast_state *state) {
   if (followed == state) {
     followed = NULL;
     if (api.clear_watcher(watcher) < 0) PyErr_Clear();

@@ -24,7 +24,7 @@ from paddle_flags._core.values import (
     read_native_value,
     types_of_contexts,
 )
-from paddle_flags._fast import drop_hook, new_hook
+from paddle_flags._fast import free_unadded_hook, new_hook
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagConflictError, FlagValueError
 
@@ -156,4 +156,4 @@ def release_old_types(flag: Flag[Any], context: int = 0) -> None:
 def drop_converter(context: int) -> None:
     """Forget a converter that the library doesn't have."""
     del held[context], types_of_contexts[context]
-    drop_hook(context)
+    free_unadded_hook(context)

@@ -24,7 +24,7 @@ from paddle_flags._core.status import (
 )
 from paddle_flags._core.unraisable import report_unraisable
 from paddle_flags._fast import (
-    drop_hook,
+    free_unadded_hook,
     has_ended,
     is_assigning,
     new_hook,
@@ -190,7 +190,7 @@ def _add_hook(
     status = add(*arguments, ffi.cast("void *", context), _RELEASE, number, err)
     if status != lib.PD_OK:
         del held[context]
-        drop_hook(context)
+        free_unadded_hook(context)
     check_status(status, err)
     store_callback_error(None)  # a validator may have rejected what the fleet gave
     # It waits for the GIL, and the thread that has the GIL may be waiting for the loader.

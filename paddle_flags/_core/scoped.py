@@ -23,7 +23,7 @@ from paddle_flags._core.steps import (
     switch_scopes,
     wrap_in_context,
 )
-from paddle_flags._fast import has_notices, scopes_context_number, scopes_end, scopes_opened
+from paddle_flags._fast import has_pending_work, scopes_context_number, scopes_end, scopes_opened
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTaskError, FlagTypeError
 
@@ -126,7 +126,7 @@ class scoped:
         follow_contexts()
         number = self._push()
         self._open.append((number, scopes_opened()))
-        if failures or queued_warnings or has_notices():
+        if failures or queued_warnings or has_pending_work():
             undo_if_deferred_raises(self._leave)  # then the block does not begin
 
     def _push(self) -> int:

@@ -8,7 +8,7 @@ from _thread import get_ident  # without what `threading` brings along
 
 from paddle_flags import errors
 from paddle_flags._core.frames import frame_above
-from paddle_flags._fast import close_gates, has_notices, is_in_hook, listen, pop_deferred
+from paddle_flags._fast import close_gates, has_pending_work, is_in_hook, listen, pop_deferred
 from paddle_flags._fast import pop_warnings as pop_native_warnings
 from paddle_flags._native import ffi, lib
 
@@ -279,7 +279,7 @@ def _run_hooks_and_warn() -> None:
     error, the next call of this package raises it when it has succeeded.
     """
     run_deferred_hooks()
-    if is_in_hook() or not has_notices():
+    if is_in_hook() or not has_pending_work():
         return
     left = pop_refusal_warnings()
     try:
@@ -333,7 +333,7 @@ def raise_deferred(result: object = None) -> None:
         raise failure
     if pop_deferred():
         run_deferred_hooks()
-    if (queued_warnings or has_notices()) and not is_in_hook():
+    if (queued_warnings or has_pending_work()) and not is_in_hook():
         issue_warnings(result)
 
 
@@ -370,7 +370,7 @@ def check_status(status: int, err: Any) -> None:
 def check_call(status: int, err: Any) -> None:
     """Raise the error in `err` unless `status` is PD_OK; then `raise_deferred`."""
     check_status(status, err)
-    if failures or queued_warnings or has_notices():
+    if failures or queued_warnings or has_pending_work():
         raise_deferred()
 
 

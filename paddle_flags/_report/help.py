@@ -14,7 +14,7 @@ from paddle_flags._core.status import (
     quote_value,
     to_argument,
 )
-from paddle_flags._fast import new_collector, pop_collected
+from paddle_flags._fast import new_text_collector, pop_collected_text
 from paddle_flags._input.options import HELP_KINDS
 from paddle_flags._native import ffi, lib
 from paddle_flags.errors import FlagArgumentError, FlagTypeError
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 def collect_output(report: Callable[..., int], *arguments: Any) -> str:
     """Return what a pd_report function writes."""
-    writer, context = new_collector()
+    writer, context = new_text_collector()
     err = new_error()
     status = report(*arguments, ffi.cast("pd_writer", writer), ffi.cast("void *", context), err)
-    text = pop_collected(context)
+    text = pop_collected_text(context)
     check_status(status, err)
     return text.decode("utf-8", "surrogateescape")
 
