@@ -89,8 +89,8 @@ class Process:
         return self.receive()
 
     def join(self, **options: Any) -> None:
-        """Join, with a short lease."""
-        arguments = {"ttl": 1.0, **options}
+        """Join, with a lease that is short, but longer than a busy machine may pause a process."""
+        arguments = {"ttl": 3.0, **options}
         self.do(f"pf.fleet.join({self.url!r}, **{arguments!r})")
 
     def begin(self, **options: Any) -> Process:
