@@ -75,7 +75,7 @@ class State:
         if flag not in self._former and is_old:
             self._former[flag] = saved_definitions.SavedDefinition(flag)
 
-    def handle_module_reload(self, module: str) -> None:
+    def mark_module_reloaded(self, module: str) -> None:
         """Let what a module defines stay that is being reloaded: its variables stay, too."""
         self._reloaded.add(module)
 

@@ -80,7 +80,7 @@ def attach_type_to_definition(
 ) -> int:
     """Give a `pd_flag_def *` its Type, and a converter if it is of text; return its context.
 
-    Once the library has the definition, call `release_old_types`.
+    Once the library has the definition, call `follow_definition_change`.
     """
     context = new_hook()
     held[context] = _Converter(name, type_, sensitive=sensitive).convert_text
@@ -130,7 +130,7 @@ def adopt_redefined_type(flag: Flag[Any], info: Any, context: int) -> None:
     flag._refresh_definition()
 
 
-def release_old_types(flag: Flag[Any], context: int = 0) -> None:
+def follow_definition_change(flag: Flag[Any], context: int = 0) -> None:
     """Release the Types of definitions that the flag has no more; its new one has `context`.
 
     Another thread may be reading a value of a former definition: it reads it again. If it is

@@ -222,7 +222,7 @@ class Definition:
         if info.generation == before:
             converter_module().adopt_redefined_type(flag, info, context)
             return
-        converter_module().release_old_types(flag, context)
+        converter_module().follow_definition_change(flag, context)
         if info.context != self.pointer.context:
             return  # it is already another one
         if self._kind.member != "str":

@@ -95,7 +95,7 @@ def redefine(
     hooks = [] if old is None else list_hook_numbers(old, _get_defining_module_name(old))
     if old is not None and again and _get_defining_module_name(old) != "__main__":
         # After a reload, the old definitions belong to variables that no longer exist.
-        saved_definitions.handle_module_reload(_get_defining_module_name(old))
+        saved_definitions.notify_module_reloaded(_get_defining_module_name(old))
     elif old is not None:
         saved_definitions.call_definition_savers(old)
     handle[0] = ffi.NULL

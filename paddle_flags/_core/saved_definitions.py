@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         def save_definition(self, flag: Flag[Any]) -> None:
             """Save the definition of the flag if it will be restored."""
 
-        def handle_module_reload(self, module: str) -> None:
-            """Discard the definitions of a module that runs again."""
+        def mark_module_reloaded(self, module: str) -> None:
+            """Note that a module is reloaded: what it defines stays."""
 
 
 savers: WeakSet[DefinitionSaver] = WeakSet()
@@ -34,10 +34,10 @@ def call_definition_savers(flag: Flag[Any]) -> None:
             saver.save_definition(flag)
 
 
-def handle_module_reload(module: str) -> None:
+def notify_module_reloaded(module: str) -> None:
     """Call the savers when a module is reloaded."""
     for saver in list(savers):
-        saver.handle_module_reload(module)
+        saver.mark_module_reloaded(module)
 
 
 class DefinitionListener:
@@ -74,7 +74,7 @@ def _converter_module() -> Any:
 def notify_definition_removed(flag: Flag[Any]) -> None:
     """Release the type of a removed definition, and call the listeners."""
     if flag._address in contexts_of_flags:
-        _converter_module().release_old_types(flag)
+        _converter_module().follow_definition_change(flag)
     for each in list(_listeners):
         each.on_definition_removed(flag)
 
@@ -153,6 +153,6 @@ class SavedDefinition:
             return
         flag._code = self._code
         if context or flag._address in contexts_of_flags:
-            converter.release_old_types(flag, context)
+            converter.follow_definition_change(flag, context)
         for each in list(_listeners):
             each.on_definition_restored(flag)

@@ -66,7 +66,7 @@ def _list_plugins(plugins: Plugins | None) -> list[Plugin]:
 
 
 def _load_plugin(plugin: Plugin, remedy: str) -> None:
-    if isinstance(plugin, str) and _is_module(plugin):
+    if isinstance(plugin, str) and _is_module_name(plugin):
         _import_plugin(plugin)
     elif isinstance(plugin, str):
         namespace, file = split_plugin_argument(plugin)
@@ -75,7 +75,7 @@ def _load_plugin(plugin: Plugin, remedy: str) -> None:
         load_plugin_with_remedy(plugin, "", remedy)
 
 
-def _is_module(name: str) -> bool:
+def _is_module_name(name: str) -> bool:
     """Return whether text is the name of a module, not the path of a library."""
     parts = name.split(".")
     return all(map(str.isidentifier, parts)) and parts[-1].lower() not in _LIBRARIES

@@ -271,7 +271,7 @@ class Bridge:
                 return result, rest
             former = set() if continues else self._settable_names() - _open_line.names
             self._set_flags(_open_line, result, last_line.names_still_set(former))
-            last_line.forget_values_and_pending(former)
+            last_line.forget_values_and_drop_pending(former)
             last_line.remember_line(_open_line.names, rest, result)
         finally:
             _open_line = None

@@ -46,7 +46,7 @@ def names_still_set(names: set[str]) -> list[str]:
     return [name for name in known if _argv_value_of(name) == _values[name]]
 
 
-def forget_values_and_pending(names: set[str]) -> None:
+def forget_values_and_drop_pending(names: set[str]) -> None:
     """Drop what waits for these flags since the last command line, and forget the values."""
     for name in names & _values.keys():
         if _values.pop(name) is None and name not in FLAGS:

@@ -131,7 +131,7 @@ class Barrier:
         lines += _document.summarize_differences(found)
         if not lines:
             lines = ["their digests differ, and they did not say why in time"]
-        self._write_note(DIFFERENT, lines=lines, differences=_make_difference_rows(found))
+        self._write_note(DIFFERENT, lines=lines, differences=_make_holder_rows(found))
 
     def _wait_for_members(self) -> Documents:
         """Wait until as many members as expected are here; raise CheckError in the end."""
@@ -208,7 +208,7 @@ def _rejections(documents: Documents) -> list[str]:
     ]
 
 
-def _make_difference_rows(found: list[Difference]) -> list[list[str | None]]:
+def _make_holder_rows(found: list[Difference]) -> list[list[str | None]]:
     """Return the holders in differences as JSON, as many as a record has room for."""
     rows: list[list[str | None]] = []
     size = 0

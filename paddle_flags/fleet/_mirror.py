@@ -122,7 +122,7 @@ class Mirror:
         """
         for _ in range(_TRIES):
             self._read_new_records()
-            changes = self._compute_target_changes() if self._is_due else ()
+            changes = self._compute_changes_for_target() if self._is_due else ()
             if not changes:
                 self._is_due = False
                 return None
@@ -148,7 +148,7 @@ class Mirror:
         self._is_due |= values != self._values or target.base != base
         self._values = values
 
-    def _compute_target_changes(self) -> tuple[Change, ...]:
+    def _compute_changes_for_target(self) -> tuple[Change, ...]:
         there = entries_of(self._target.state).items()
         mine = {key: entry.value for key, entry in there if entry.by == self.name}
         return changes_between(mine, self._values)
@@ -162,7 +162,7 @@ class Mirror:
         except SensitiveError as error:
             message = f"{error}; nothing is mirrored until {self.name} has no value for it"
             raise SensitiveError(message) from None
-        self._is_due = bool(self._compute_target_changes())  # if others have changed it again since
+        self._is_due = bool(self._compute_changes_for_target())  # if others have changed it since
         return revision, record
 
 

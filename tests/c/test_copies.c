@@ -97,7 +97,7 @@ static void find_arriving(const pd__platform_image *image, void *own) {
 }
 
 static const pd_copy_record *get_arrived(void) {
-  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, find_arriving, &pd__copy_v1);
+  pd__platform_visit_records(PD__RECORDS_OF_COPIES, NULL, find_arriving, &pd__copy_v1);
   return arriving;
 }
 

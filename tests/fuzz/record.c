@@ -288,8 +288,8 @@ static void check_place(const pd__platform_image *of, void *size) {
 
 static void visit_image(void) {
   size_t module = sizeof(pd_module_record), copy = sizeof(pd_copy_record);
-  pd__platform_visit_images(PD__RECORDS_OF_MODULES, NULL, check_place, &module);
-  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, check_place, &copy);
+  pd__platform_visit_records(PD__RECORDS_OF_MODULES, NULL, check_place, &module);
+  pd__platform_visit_records(PD__RECORDS_OF_COPIES, NULL, check_place, &copy);
   pd__members_join_loaded(NULL);
 }
 

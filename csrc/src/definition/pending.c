@@ -132,7 +132,7 @@ typedef struct node_search {
 } node_search;
 
 /* Returns the next one that exists; NULL at the end. */
-static pd_flag *find_next_named_node(node_search *search) {
+static pd_flag *find_next_node_of_definition(node_search *search) {
   char negated[PD_NAME_MAX + 8];
   pd__naming *of = &search->naming;
   for (;;) {
@@ -156,7 +156,7 @@ static pd_flag *find_next_named_node(node_search *search) {
 static pd__pending *detach_all_pending(const pd_flag_def *def) {
   pd__pending *list = NULL;
   node_search search = {.naming = {.def = def}};
-  for (pd_flag *node; (node = find_next_named_node(&search));) {
+  for (pd_flag *node; (node = find_next_node_of_definition(&search));) {
     detach_pending(node, PD_SOURCE_DEFAULT, search.negated, &list);
   }
   return list;
@@ -213,7 +213,7 @@ const pd__waiting *pd__pending_list_for_definition(pd__operation *operation,
   pd__waiting *list = NULL;
   node_search search = {.naming = {.def = def}};
   if (waiting == 0) return NULL;
-  for (pd_flag *node; (node = find_next_named_node(&search));) {
+  for (pd_flag *node; (node = find_next_node_of_definition(&search));) {
     for (pd__pending *each = get_first_pending(node); each; each = each->following) {
       if (search.negated && each->text) continue;
       if (!insert_waiting_value(&operation->arena, &list, each, search.negated)) return NULL;

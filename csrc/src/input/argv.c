@@ -139,7 +139,7 @@ static void handle_flag_token(parse *run, const char *text) {
   pd__token token = pd__token_split(text);
   token.origin = (pd_origin){PD_SOURCE_ARGV, (uint32_t)run->at, NULL, 0};
   char *next = run->at + 1 < run->argc ? run->argv[run->at + 1] : NULL;
-  if (run->options->known_only && !pd__token_is_flag_or_option(&token)) {
+  if (run->options->known_only && !pd__token_is_known(&token)) {
     run->argument[run->at] = true;
     return;
   }

@@ -255,7 +255,7 @@ pd__meaning pd__token_resolve(const pd__token *token);
 #define PD__VALUES_MOST 1000000  /* of files and variables */
 
 /* Returns true if the token is a flag or an option. */
-bool pd__token_is_flag_or_option(const pd__token *token);
+bool pd__token_is_known(const pd__token *token);
 
 /* Returns true if the token needs a value and has none. */
 bool pd__token_is_missing_value(const pd__token *token, const pd__meaning *meaning);

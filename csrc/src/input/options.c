@@ -54,7 +54,7 @@ static int find_option(const pd__token *token, bool *negated) {
   return !token->text && pd__token_is_named(token, "h") ? PD_HELP_ALL : -1;
 }
 
-bool pd__token_is_flag_or_option(const pd__token *token) {
+bool pd__token_is_known(const pd__token *token) {
   bool negated;
   pd__meaning meaning = pd__token_resolve(token);
   if (meaning.flag) return !meaning.negated || pd__flag_def(meaning.flag)->type == PD_TYPE_bool;
@@ -142,7 +142,7 @@ static void read_fromenv_variable(pd__reader *reader, const pd__token *by, const
                                ": no flag is named '%.*s', it negates one", (int)length, name);
     return;
   }
-  if (!reader->config && !reader->allow_pending && !pd__token_is_flag_or_option(&token)) {
+  if (!reader->config && !reader->allow_pending && !pd__token_is_known(&token)) {
     token.dashes = required ? "--fromenv=" : "--tryfromenv=";
     pd__reader_stage_token(reader, &token, &meaning);
     return;
@@ -271,7 +271,7 @@ static bool reject_flag_as_pattern(pd__reader *reader, pd__token *line, const ch
                                    size_t length) {
   pd__token token = {.dashes = "--", .name = name, .length = (uint32_t)length};
   char why[PD_NAME_MAX + 64];
-  if (length > PD_NAME_MAX || !pd__token_is_flag_or_option(&token)) return false;
+  if (length > PD_NAME_MAX || !pd__token_is_known(&token)) return false;
   snprintf(why, sizeof why, "expected --%.*s, or names of programs", (int)length, name);
   pd__line_reject(&reader->operation->arena, line, name, length, why);
   pd__reader_add_token_error(reader, NULL, PD_ERR_FILE, "%s", line->text);

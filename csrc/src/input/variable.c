@@ -38,7 +38,7 @@ static void handle_variable_token(pd__reader *reader, const char *word, unsigned
   pd__token token = pd__token_split(word);
   token.origin = (pd_origin){PD_SOURCE_ENVIRONMENT, 0, place, 0};
   pd__meaning meaning = pd__token_resolve(&token);
-  bool option = !meaning.flag && pd__token_is_flag_or_option(&token);
+  bool option = !meaning.flag && pd__token_is_known(&token);
   if (option && !pd__token_is_named(&token, "undefok")) {
     pd__reader_add_token_error(reader, &token, PD_ERR_ARGV,
                                ": expected a flag; of options, only --undefok");

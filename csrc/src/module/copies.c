@@ -55,7 +55,7 @@ static const pd_host *elect_host(void) {
   for (;;) {
     other_copies seen = {NULL, false, false, false};
     set_own_candidacy(1);
-    pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, note_host_or_candidate, &seen);
+    pd__platform_visit_records(PD__RECORDS_OF_COPIES, NULL, note_host_or_candidate, &seen);
     if (seen.lower) set_own_candidacy(0);
     if (seen.host || seen.foreign) {
       set_own_candidacy(0);
@@ -162,7 +162,7 @@ pd_status pd_copy_get_info(size_t index, pd_copy_info *info, pd_error *err) {
   search run = {.left = index, .info = {.size = sizeof run.info}};
   pd_status status = pd__sized_check(info, PD__SIZE_UP_TO(pd_copy_info, hosting), "info", err);
   if (status != PD_OK) return status;
-  pd__platform_visit_images(PD__RECORDS_OF_COPIES, NULL, fill_indexed_copy_info, &run);
+  pd__platform_visit_records(PD__RECORDS_OF_COPIES, NULL, fill_indexed_copy_info, &run);
   if (!run.found) {
     return pd__fail(err, PD_ERR_ARGUMENT, "there is no copy %zu", index);
   }

@@ -449,7 +449,7 @@ void pd__module_join(pd_module_record *record) {
  * run constructors. */
 void pd__members_join_loaded(const void *inside) {
   pd__platform_image *first = NULL, **end = &first;
-  pd__platform_visit_images(PD__RECORDS_OF_MODULES, inside, append_image_copy, &end);
+  pd__platform_visit_records(PD__RECORDS_OF_MODULES, inside, append_image_copy, &end);
   while (first) {
     pd__platform_image *each = first;
     first = each->next;

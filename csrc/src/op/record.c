@@ -338,7 +338,7 @@ bool pd__impls_check_flags_defined(const pd__impl *impls, size_t count, pd__repo
 /* ---- Unlinking ---- */
 
 /* The slot gets the module's own function back: its destructors may still call it. */
-static void unlink_slot(pd__impl *impl) {
+static void unlink_and_restore_slot(pd__impl *impl) {
   pd__impl *before = impl->previous_slot, *after = impl->next_slot;
   *(before ? &before->next_slot : &impl->op->slots) = after;
   if (after) after->previous_slot = before;
@@ -372,7 +372,7 @@ void pd__impls_unlink(pd__impl *impls, size_t count) {
   for (size_t i = 0; i < count; i++) {
     pd__impl *impl = &impls[i];
     if (!impl->op) continue;
-    if (impl->def->slot) unlink_slot(impl);
+    if (impl->def->slot) unlink_and_restore_slot(impl);
     if (impl->def->kind != PD_KIND_OP_IMPORT) unlink_candidate(impl);
     adjust_family_counts(impl, -1);
     impl->op = NULL;

@@ -109,8 +109,8 @@ static int visit_image(pd__image *image, size_t size, void *context) {
   return run->inside != 0;
 }
 
-void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
-                               void *context) {
+void pd__platform_visit_records(pd__records kind, const void *inside, pd__visitor *visit,
+                                void *context) {
   walk run = {.kind = kind, .inside = (uintptr_t)inside, .visit = visit, .context = context};
   pd__fork_state fork_state;
   pd__posix_begin_image_walk(&fork_state);

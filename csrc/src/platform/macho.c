@@ -49,8 +49,8 @@ static void visit_image(const header *at, const char *path, pd__records kind, pd
   }
 }
 
-void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
-                               void *context) {
+void pd__platform_visit_records(pd__records kind, const void *inside, pd__visitor *visit,
+                                void *context) {
   Dl_info wanted = {.dli_fbase = NULL};
   if (inside && !dladdr(inside, &wanted)) return;
   pd__fork_state fork_state;

@@ -57,8 +57,8 @@ static inline size_t pd__record_min_size(pd__records kind) {
  * No image is unloaded during the walk, so `visit` must not take a lock or call the loader. fork
  * waits until the walk is over. */
 typedef void pd__visitor(const pd__platform_image *image, void *context);
-void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
-                               void *context);
+void pd__platform_visit_records(pd__records kind, const void *inside, pd__visitor *visit,
+                                void *context);
 
 /* Returns a copy of the image that contains `address` and has records of that kind; the caller
  * frees it with free(). NULL if there is none or memory runs out. */

@@ -15,6 +15,6 @@ static void copy_first_image(const pd__platform_image *image, void *found) {
 
 pd__platform_image *pd__platform_find_image(pd__records kind, const void *address) {
   pd__platform_image *found = NULL;
-  if (address) pd__platform_visit_images(kind, address, copy_first_image, &found);
+  if (address) pd__platform_visit_records(kind, address, copy_first_image, &found);
   return found;
 }

@@ -140,8 +140,8 @@ static void visit_image(const pd__image *image, void *context, unsigned char *st
   *stop = run->inside != NULL;
 }
 
-void pd__platform_visit_images(pd__records kind, const void *inside, pd__visitor *visit,
-                               void *context) {
+void pd__platform_visit_records(pd__records kind, const void *inside, pd__visitor *visit,
+                                void *context) {
   walk run = {.kind = kind, .inside = inside, .visit = visit, .context = context};
   pd__each_image(visit_image, &run);
 }

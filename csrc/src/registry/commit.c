@@ -62,7 +62,7 @@ static bool intern_change_location(pd__change *change, const char **given, const
 typedef enum visit { ONE_CHANGE, SEVERAL_CHANGES, IS_OPEN, VISITS } visit;
 
 /* Marks the flags of several changes, and returns the mark of ONE_CHANGE; 0 if there are none. */
-static uint32_t mark_repeated_flags(const pd__changes *changes) {
+static uint32_t mark_flags_by_change_count(const pd__changes *changes) {
   if (changes->count < 2 || changes->pushes) return 0;
   bool any = false;
   uint32_t first = pd__names_reserve_visit_marks(VISITS);
@@ -205,7 +205,7 @@ pd_status pd__commit_changes(pd__changes *changes, pd_error *err) {
   bool notifies = changes->hooked && !changes->scopes;
   pd__notice **from = notifies ? pd__notices_get_end(operation) : NULL;
   pd_status status = from ? collect_watchers(changes, err) : PD_OK;
-  uint32_t marks = mark_repeated_flags(changes);
+  uint32_t marks = mark_flags_by_change_count(changes);
   if (status == PD_OK && !reserve_commit_memory(changes, marks)) status = pd__fail_memory(err);
   if (status == PD_OK && changes->scopes) {
     return pd__scope_open(changes) ? PD_OK : pd__fail_memory(err);
