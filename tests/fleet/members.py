@@ -90,7 +90,7 @@ class Process:
 
     def join(self, **options: Any) -> None:
         """Join, with a lease that is short, but longer than a busy machine may pause a process."""
-        arguments = {"ttl": 3.0, **options}
+        arguments = {"ttl": 2.0, **options}
         self.do(f"pf.fleet.join({self.url!r}, **{arguments!r})")
 
     def begin(self, **options: Any) -> Process:
