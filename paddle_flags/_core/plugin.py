@@ -209,8 +209,9 @@ def _add_searched_folder(refusal: FlagError, file: bytes) -> None:
 def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
     """Add to the first conflict how the library can be loaded all the same."""
     conflicts = [each for each in refusal.errors if each.status == "PD_ERR_CONFLICT"]
-    conflicts = [each for each in conflicts if not _is_of_one_library(str(each))]
     namespace = _find_free_namespace(path)
+    if any(_is_within_library(str(each)) for each in conflicts):
+        return
     if not conflicts or not namespace or _is_loaded(path):
         return
     call = remedy.format(path=path, namespace=namespace)
@@ -218,10 +219,12 @@ def _suggest_namespace(refusal: FlagError, path: str, remedy: str) -> None:
     refusal.args = ("\n".join(map(str, refusal.errors)),)
 
 
-def _is_of_one_library(conflict: str) -> bool:
+def _is_within_library(conflict: str) -> bool:
     """Return whether both definitions are in one library: a namespace doesn't separate them."""
     first, _, refused = conflict.partition("; refused: ")
-    return first.rpartition(" in ")[2] == refused.rpartition(" in ")[2]
+    if not refused:  # one definition has the name twice
+        return True
+    return f"{refused}:".partition(f" in {first.rpartition(' in ')[2]}:")[1] != ""
 
 
 def _find_free_namespace(path: str) -> str:
