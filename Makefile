@@ -161,7 +161,7 @@ $(VENV)/settings: | check
 
 # What builds the package is installed once, here, and not by pip into environments of its own. With
 # editable_mode=compat, setuptools writes the path of this directory instead of an import hook, which
-# makes each start of Python take 35 ms instead of 11.
+# makes each start of Python take 35 ms instead of 15.
 $(VENV)/built: $(VENV)/settings $(SOURCES) | check
 	$(if $(PACKAGES),,@tools/step.sh "Install cffi and setuptools into $(VENV)" \
 	  $(PIP) $$($(BIN)/python -c \
