@@ -18,7 +18,7 @@ export CC CXX PYTHON
 
 BIN      := $(VENV)/bin
 PIP      := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
-SOURCES  := setup.py build_ffi.py pyproject.toml $(shell find csrc -type f)
+SOURCES  := setup.py build_ffi.py build_targets.py pyproject.toml $(shell find csrc -type f)
 # Two workers for a core, as many tests wait for a process. pytest-xdist would wait forever for a
 # worker that it starts again after a crash.
 PYTEST    = $(BIN)/python -m pytest -n $$((2 * $$(nproc))) --dist loadfile --max-worker-restart 0

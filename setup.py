@@ -12,6 +12,15 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+sys.path.insert(0, str(Path(__file__).parent))  # an isolated build doesn't have it
+from build_targets import (
+    CROSS,
+    TARGET,
+    WINDOWS,
+    copy_python_headers,
+    write_import_library,
+)
+
 INCLUDE, SOURCES = Path("csrc", "include"), Path("csrc", "src")
 SERVER = Path("csrc", "live")
 VERSION = re.findall(r'#define PD_VERSION "(.+)"', (INCLUDE / "pd_flags.h").read_text())[0]
@@ -21,24 +30,30 @@ LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED")
 PROFILES = {"full": (), "no-report": ("report",), "no-input": ("report", "input")}
 PROFILE = os.environ.get("PD_PROFILE", "full")
 
-# Hardening, the same for the library and for the extension modules.
-HARDEN = ["-fstack-protector-strong", "-fasynchronous-unwind-tables"]
-HARDEN_LINK = ["-Wl,-z,relro", "-Wl,-z,now", "-Wl,-z,noexecstack", "-Wl,-z,separate-code"]
+# PD_SOVERSION=0 builds for the directories that the loader searches: names of libraries end in it,
+# and nothing has a run path. PD_INCLUDEDIR is where headers will be, seen from the libraries.
+SOVERSION = os.environ.get("PD_SOVERSION", "") and f".{os.environ['PD_SOVERSION']}"
+TEMPLATE = {
+    "@VERSION@": VERSION,
+    "@SOVERSION@": SOVERSION,
+    "@RUNPATH@": "" if SOVERSION else TARGET.run_path,
+    "@INCLUDEDIR@": os.environ.get("PD_INCLUDEDIR", "../include"),
+    "@STATIC_LIBS@": TARGET.static_libs,
+}
 
-COMPILE = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-pthread", "-Wall", "-Wextra"]
-COMPILE += ["-fexceptions"]
-# nodelete: modules keep pointers into the registry. Bsymbolic-functions: the
-# library calls its own functions, even if the process defines the same names.
-LINK = ["-pthread", "-Wl,-soname,libpd_flags.so", "-Wl,-z,nodelete", "-Wl,-Bsymbolic-functions"]
-LINK += ["-ldl"]
+CC = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
+CFLAGS = shlex.split(os.environ.get("CFLAGS", ""))  # these come last
+COMMON = list(TARGET.compile)
+COMPILE = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-Wall", "-Wextra"]
+LINK = [*TARGET.link, *TARGET.link_library]
 
 # PD_SANITIZE=address,undefined builds for the sanitizers; their runtime is linked later.
 SANITIZE = [f"-fsanitize={kinds}" for kinds in [os.environ.get("PD_SANITIZE")] if kinds]
 if SANITIZE:
     SANITIZE += ["-g", "-O1", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all"]
 else:
-    HARDEN += ["-g0", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2"]
-    LINK += ["-Wl,-z,defs"]
+    COMMON += ["-g0", *TARGET.fortify]
+    LINK += TARGET.link_defined
 
 # LDFLAGS and the interpreter may add run paths. A loader would search them before
 # $ORIGIN/lib and might find another libpd_flags there.
@@ -48,8 +63,7 @@ FOREIGN_RUN_PATH = re.compile(r"(?m)^-Wl,(--enable-new-dtags,)?--?(rpath|R)([=,]
 class Build(build_ext):
     def build_extensions(self):
         self.check()
-        if not (header := Path(sysconfig.get_path("include"), "Python.h")).exists():
-            sys.exit(f"{header} is missing. On Debian: apt-get install python3-dev")
+        self.find_python_headers()
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             # The extensions first: one file in C++ takes longer than any other, and would be
             # compiled alone at the end.
@@ -60,7 +74,17 @@ class Build(build_ext):
         for each, objects in compiled:
             each.sources = []
             each.extra_objects = [*objects.result(), *each.extra_objects]
+            if TARGET is WINDOWS:
+                place = Path(self.build_temp, f"{each.name}-python3.dll.a")
+                each.extra_objects += [str(write_import_library(CC, objects.result(), place))]
         super().build_extensions()
+
+    def find_python_headers(self):
+        if not (header := Path(sysconfig.get_path("include"), "Python.h")).exists():
+            sys.exit(f"{header} is missing. On Debian: apt-get install python3-dev")
+        if CROSS and LIMITED_API:
+            headers = copy_python_headers(Path(self.build_temp, "python"))
+            self.compiler.include_dirs.insert(0, str(headers))
 
     def compile_extension(self, extension):
         """Compile the sources of an extension module; return their objects."""
@@ -76,7 +100,6 @@ class Build(build_ext):
 
     def write_native_module(self):
         """Write the source of the extension module that cffi makes of the header."""
-        sys.path.insert(0, str(Path(__file__).parent))  # an isolated build doesn't have it
         from build_ffi import write_module
 
         source = Path(self.build_temp, "_native.c")
@@ -84,8 +107,10 @@ class Build(build_ext):
         return source
 
     def get_ext_filename(self, fullname):
+        if not LIMITED_API:
+            return super().get_ext_filename(fullname)
         # CPython 3.15 adds the system to this suffix, which older ones don't look for.
-        return re.sub(r"\.abi3-[^.]+\.so$", ".abi3.so", super().get_ext_filename(fullname))
+        return str(Path(*fullname.split("."))) + TARGET.suffix
 
     def check(self):
         compiler = self.compiler
@@ -94,14 +119,16 @@ class Build(build_ext):
         if not shutil.which(compiler.compiler_so[0]):
             sys.exit(f"No C compiler: {compiler.compiler_so[0]} not found. Install gcc, or set CC.")
         cxx = shlex.split(os.environ.get("CXX") or "c++")[0]
-        if not shutil.which(cxx):
+        if TARGET.bridges and not shutil.which(cxx):
             self.warn(f"No C++ compiler: {cxx} not found. paddle_flags.bridge will say so.")
             self.extensions = [each for each in self.extensions if "_bridges" not in each.name]
         compiler.compiler_so += SANITIZE
         if hasattr(compiler, "compiler_so_cxx"):  # newer setuptools
             compiler.compiler_so_cxx += SANITIZE
-        linker = "".join(f"{argument}\n" for argument in [*compiler.linker_so, *SANITIZE])
-        compiler.linker_so = FOREIGN_RUN_PATH.sub("", linker).splitlines()
+        linker = [*CC, "-shared"] if CROSS else [*compiler.linker_so, *SANITIZE]
+        lines = "".join(f"{argument}\n" for argument in linker)
+        lines = lines.replace("-bundle\n", "-shared\n")  # of macOS; a library can't be a bundle
+        compiler.linker_so = FOREIGN_RUN_PATH.sub("", lines).splitlines()
 
     def build_library(self, package, pool):
         self.copy_headers(package)
@@ -109,19 +136,32 @@ class Build(build_ext):
         sources = sorted(
             str(source) for source in SOURCES.rglob("*.c") if source.parent.name not in left_out
         )
-        flags = [*COMPILE, *HARDEN, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
-        flags += [*SANITIZE, *shlex.split(os.environ.get("CFLAGS", ""))]
-        compiler, library = self.compiler, package / "lib" / "libpd_flags.so"
-        objects = self.compile(pool, sources, include_dirs=[str(INCLUDE)], extra_postargs=flags)
-        compiler.link_shared_object(objects, str(library), extra_postargs=[*LINK, *HARDEN_LINK])
+        flags = [*COMPILE, *COMMON, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
+        flags += [*SANITIZE, *CFLAGS]
+        compiler, library = self.compiler, package / (TARGET.library + SOVERSION)
+        objects = self.compile(
+            pool,
+            sources,
+            include_dirs=[str(INCLUDE)],
+            extra_postargs=[*flags, "-DPD_BUILDING_LIBRARY"],
+        )
+        self.link_library(objects, library)
         # A single object, so that a program that links any part of it gets the copy's record.
         whole = str(Path(self.build_temp, "pd_flags.o"))
         self.spawn([*compiler.compiler_so, "-r", "-nostdlib", *objects, "-o", whole])
-        compiler.create_static_lib([whole], "pd_flags", str(library.parent))
+        compiler.create_static_lib([whole], "pd_flags", str(package / "lib"))
         for extension in self.extensions:
-            extension.extra_objects = [str(library)]
-        if sys.platform == "linux":
-            self.build_server(library.with_name("libpd_flags_live.so"), flags, pool)
+            extension.extra_objects = [
+                str(package / (TARGET.import_library or TARGET.library + SOVERSION))
+            ]
+        if TARGET.server:
+            self.build_server(library.with_name("libpd_flags_live.so" + SOVERSION), flags, pool)
+
+    def link_library(self, objects, library, *options):
+        """Link a shared library; `{name}` and `{lib}` in the target's options are filled in."""
+        values = {"name": library.name, "lib": str(library.parent / "lib")}
+        link = [each.format(**values) for each in [*TARGET.name_library, *LINK, *options]]
+        self.compiler.link_shared_object(objects, str(library), extra_postargs=link)
 
     def build_server(self, library, flags, pool):
         """Build the server of flags, which links nothing of the library."""
@@ -131,10 +171,7 @@ class Build(build_ext):
             include_dirs=[str(INCLUDE), str(SERVER)],
             extra_postargs=[*flags, "-fno-exceptions", "-D_GNU_SOURCE", "-DPD_HEADER_ONLY"],
         )
-        link = [each.replace("libpd_flags.so", library.name) for each in LINK]
-        self.compiler.link_shared_object(
-            objects, str(library), extra_postargs=[*link, "-lm", *HARDEN_LINK]
-        )
+        self.link_library(objects, library, "-lm")
 
     def compile(self, pool, sources, **options):
         """Compile the sources on all cores; return their objects in the same order."""
@@ -148,10 +185,11 @@ class Build(build_ext):
         for made in ("lib", "include"):
             shutil.rmtree(package / made, ignore_errors=True)
         shutil.copytree(INCLUDE, package / "include", ignore=shutil.ignore_patterns(".*"))
-        for template in Path("csrc", "cmake").glob("*.in"):
+        templates = sorted(Path("csrc", "cmake").glob("*.in"))
+        for template in (each for each in templates if TARGET.server or "-live" not in each.name):
             place = "lib/pkgconfig" if ".pc" in template.name else "lib/cmake/paddle_flags"
             (package / place).mkdir(parents=True, exist_ok=True)
-            text = template.read_text().replace("@VERSION@", VERSION)
+            text = re.sub("@[A-Z_]+@", lambda name: TEMPLATE[name[0]], template.read_text())
             (package / place / template.stem).write_text(text)
 
     def copy_extensions_to_source(self):
@@ -183,11 +221,12 @@ def extension(name, sources):
         extra_compile_args=[
             # -O1: the calls of other libraries take the time, and -O2 doubles that of the build.
             *(["-std=c++2a", "-fno-sized-deallocation", "-O1"] if cxx else []),
-            *["-fvisibility=hidden", *HARDEN],
+            *["-fvisibility=hidden", *COMMON, *CFLAGS],
         ],
-        # nodelete: the registry may call functions of these modules at any time.
         extra_link_args=[
-            *[*HARDEN_LINK, "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib,-z,nodelete"],
+            *TARGET.link,
+            *TARGET.link_module,
+            *([] if SOVERSION else TARGET.link_run_path),
             *(["-lstdc++"] if cxx else []),
         ],
         py_limited_api=LIMITED_API,
@@ -199,13 +238,14 @@ options = {"build_ext": {"force": True, "parallel": os.cpu_count()}}
 options["build_library"] = options["build_ext"]
 if LIMITED_API:
     options["bdist_wheel"] = {"py_limited_api": "cp311"}
+extensions = {
+    "_native": [],
+    "_fast": sorted(map(str, Path("csrc", "python").glob("*.c"))),
+    "_bridges": ["csrc/python/bridges.cpp"] if TARGET.bridges else None,
+}
 setup(
     version=VERSION,
-    ext_modules=[
-        extension("_native", []),
-        extension("_fast", sorted(map(str, Path("csrc", "python").glob("*.c")))),
-        extension("_bridges", ["csrc/python/bridges.cpp"]),
-    ],
+    ext_modules=[extension(*each) for each in extensions.items() if each[1] is not None],
     cmdclass={"build_ext": Build, "build_library": Library},
     options=options,
 )
