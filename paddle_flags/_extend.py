@@ -12,6 +12,7 @@ from paddle_flags._core.hooks import add_validator as add_validator
 from paddle_flags._core.hooks import new_text_callback as new_text_callback
 from paddle_flags._core.implied import imply as imply
 from paddle_flags._core.lists import parse_list as parse_list
+from paddle_flags._core.missing import format_install_command as format_install_command
 from paddle_flags._core.missing import optional_import as optional_import
 from paddle_flags._core.names import normalize_name as normalize_name
 from paddle_flags._core.names import suggest_name as suggest_name

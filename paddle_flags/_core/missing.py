@@ -10,6 +10,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+# Whether the package index has this package under its name. Until then, anybody could register
+# the name, so nothing here lets a user install it by name.
+ON_INDEX = False
+
+
+def format_install_command(extra: str) -> str:
+    """Return the command that installs the optional packages of an extra."""
+    if ON_INDEX:
+        return f"pip install 'paddle_flags[{extra}]'"
+    import json
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        origin = json.loads(distribution("paddle_flags").read_text("direct_url.json") or "{}")
+    except PackageNotFoundError:
+        origin = {}
+    url = origin.get("url", "<file or checkout of paddle_flags>")
+    if "vcs_info" in origin:
+        url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
+    if origin.get("dir_info", {}).get("editable"):
+        return f"pip install -e {shlex.quote(url.removeprefix('file://') + f'[{extra}]')}"
+    return f"pip install 'paddle_flags[{extra}] @ {url}'"
+
 
 @contextmanager
 def optional_import(
@@ -25,7 +48,7 @@ def optional_import(
     except ImportError as error:
         if str(error.name).partition(".")[0] == "paddle_flags":
             raise  # our own
-        why = f"{what} requires {package}: pip install 'paddle_flags[{extra}]'"
+        why = f"{what} requires {package}: {format_install_command(extra)}"
         raise refuse(why) from error
 
 

@@ -1,6 +1,6 @@
 """Reading libraries and programs, by LIEF.
 
-LIEF is an optional dependency: `pip install paddle_flags[doctor]`. Without it the report has a
+LIEF is an optional dependency, of the extra `doctor`. Without it the report has a
 note about the files that weren't read.
 """
 

@@ -6,6 +6,8 @@ import os
 import re
 from typing import NamedTuple
 
+from paddle_flags._core.missing import ON_INDEX
+
 _TEMPLATES = os.path.join(os.path.dirname(os.path.realpath(__file__)), "templates")
 
 
@@ -56,10 +58,21 @@ LANGUAGES = {
 }
 
 
+# Projects name this package when the package index has it; until then, it is installed from a file.
+if ON_INDEX:
+    _REQUIREMENTS = {"@paddle_flags@": '["paddle_flags"]', "@and_paddle_flags@": ', "paddle_flags"'}
+else:
+    _REQUIREMENTS = {
+        "@paddle_flags@": '[]  # add "paddle_flags" when the package index has it',
+        "@and_paddle_flags@": "",
+    }
+
+
 def render_project_files(name: str, language: str) -> dict[str, str]:
     """Return the text of each file of a new project, by its path in it."""
     chosen = LANGUAGES[language]
     texts: dict[str, str] = {}
+    values = {"@plugin@": chosen.plugin, "@name@": name, **_REQUIREMENTS}
     for directory in (language, chosen.shared):
         top = os.path.join(_TEMPLATES, directory)
         for place, _, files in os.walk(top):
@@ -69,9 +82,9 @@ def render_project_files(name: str, language: str) -> dict[str, str]:
                 path = os.path.relpath(os.path.join(place, file), top).replace("NAME", name)
                 if file == "gitignore.in":
                     path = ".gitignore"
-                texts[re.sub(r"\.in$", "", path)] = text.replace("@plugin@", chosen.plugin).replace(
-                    "@name@", name
-                )
+                for key, value in values.items():
+                    text = text.replace(key, value)
+                texts[re.sub(r"\.in$", "", path)] = text
     return texts
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from paddle_flags.cli.parser import repeated_option, value_option, whole_number_converter
 from paddle_flags.cli.safe_output import show_on_stderr, show_problems
 from paddle_flags.errors import FlagError, FlagUnsupportedError
+from paddle_flags.extend import optional_import
 
 if TYPE_CHECKING:
     import argparse
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from paddle_flags.cli.parser import Parser
 
 SUMMARY = "serve the flags of this machine's processes over HTTP"
-_NEEDS = "'gateway' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
 
 _ABOUT = """\
 Serve the flags of the processes of this machine over HTTP: as a page, and as the REST API /v1/.
@@ -69,11 +69,9 @@ def _serve(options: argparse.Namespace) -> None:
     from paddle_flags.cli.processes import resolve_process_address
     from paddle_flags.live._client import Client
 
-    try:
+    with optional_import("'gateway'", "starlette and uvicorn", "live", FlagUnsupportedError):
         from paddle_flags.gateway import server, users
         from paddle_flags.gateway.app import Gateway
-    except ImportError:
-        raise FlagUnsupportedError(_NEEDS) from None
     clients = [Client(resolve_process_address(each)) for each in options.targets]
     for client in clients:
         client.process()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from paddle_flags.cli.safe_output import Report, show, show_on_stderr
 from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
+from paddle_flags.extend import optional_import
 
 if TYPE_CHECKING:
     import argparse
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from paddle_flags.cli.target import Target
     from paddle_flags.live._client import Client
-
-_NEEDS = "'open' needs the packages starlette and uvicorn: pip install 'paddle_flags[live]'"
 
 
 def open_in_browser(one: Target | None, options: argparse.Namespace) -> Report:
@@ -45,11 +44,9 @@ def _serve(
     paths: Sequence[str] | None, fleets: Sequence[str], home: str, options: argparse.Namespace
 ) -> Report:
     """Serve the page to a browser until Ctrl-C."""
-    try:
+    with optional_import("'open'", "starlette and uvicorn", "live", FlagUnsupportedError):
         from paddle_flags.gateway.app import Gateway
         from paddle_flags.gateway.server import serve_browser
-    except ImportError:
-        raise FlagUnsupportedError(_NEEDS) from None
     app = Gateway(paths, fleets).application()
     serve_browser(app, home, options.idle, lambda url: _show_page(url, options))
     return Report()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from paddle_flags.errors import FlagTypeError
-from paddle_flags.extend import quote_value, suggest_name
+from paddle_flags.extend import format_install_command, quote_value, suggest_name
 from paddle_flags.fleet._store import FleetError, Store
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def open_store(url: str, *, timeout: float = TIMEOUT, create: bool = True) -> St
         if not extra or (error.name or "").startswith(_HERE):
             raise
         what = f"the engine {place.scheme} needs the package {error.name}: "
-        raise FleetError(f"{place.text}: {what}pip install 'paddle_flags[{extra}]'") from error
+        raise FleetError(f"{place.text}: {what}{format_install_command(extra)}") from error
     store: Store = engine(place, timeout)
     if not create:
         store.check_exists()

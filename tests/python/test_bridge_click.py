@@ -10,6 +10,7 @@ import pytest
 from support import package, run, write
 
 import paddle_flags as pf
+from paddle_flags.extend import format_install_command
 
 click = package("click")
 testing = package("click.testing", "click")
@@ -266,7 +267,7 @@ def test_the_decorator_needs_no_parentheses(name: str) -> None:
 def test_a_missing_package_is_named(python: Any) -> None:
     result = python("sys.modules['click'] = None\npf.add_options(print)", check=False)
     assert (
-        "ImportError: add_options of a function requires click: pip install 'paddle_flags[click]'"
+        f"ImportError: add_options of a function requires click: {format_install_command('click')}"
         in (result.stderr)
     )
 

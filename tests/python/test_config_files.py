@@ -14,6 +14,7 @@ from support import ROOT, package, run, write
 import paddle_flags as pf
 from paddle_flags._input import files
 from paddle_flags._input.reading import Reading
+from paddle_flags.extend import format_install_command
 
 NULL = "null is not a value; to keep the default, leave the name out"
 GOLDEN = ROOT / "tests" / "golden"
@@ -396,7 +397,7 @@ def test_a_reader_that_is_missing_is_named_with_its_remedy(python, tmp_path):
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[0] == (
         "script.py: error: a.yaml: reading YAML requires ruamel.yaml:"
-        " pip install 'paddle_flags[yaml]'"
+        f" {format_install_command('yaml')}"
     )
 
 

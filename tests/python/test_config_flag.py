@@ -10,6 +10,7 @@ import pytest
 from support import package, run, write
 
 import paddle_flags as pf
+from paddle_flags.extend import format_install_command
 
 
 @pytest.fixture(autouse=True)
@@ -420,7 +421,7 @@ def test_without_its_library_a_file_of_variables_is_an_error(here, python):
         cwd=here,
         check=False,
     )
-    assert "requires python-dotenv: pip install 'paddle_flags[dotenv]'" in ended.stderr
+    assert f"requires python-dotenv: {format_install_command('dotenv')}" in ended.stderr
 
 
 def test_the_command_line_tool_takes_the_same_names(here, plugin):

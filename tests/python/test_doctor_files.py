@@ -19,6 +19,7 @@ from support import CC, INCLUDE, build_plugin, package, run, tool, write
 
 from paddle_flags._doctor.read import read_binary
 from paddle_flags.errors import FlagArgumentError, FlagError
+from paddle_flags.extend import format_install_command
 
 pytestmark = pytest.mark.extended  # builds much
 package("lief")
@@ -276,7 +277,7 @@ def test_without_lief_a_file_of_windows_is_a_note_and_no_problem(tmp_path):
     write(tmp_path / "lief.py", "raise ImportError\n")
     there = {**os.environ, "PYTHONPATH": str(tmp_path)}
     ended = doctor(path, env=there)
-    remark = f"{path}: reading the file requires LIEF: pip install 'paddle_flags[doctor]'"
+    remark = f"{path}: reading the file requires LIEF: {format_install_command('doctor')}"
     assert f"note: {remark}\n" in ended.stdout
     assert ended.stdout.endswith("\n\nno problems\n")
     assert ended.returncode == 0
