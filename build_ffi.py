@@ -38,3 +38,5 @@ def write_module(compiler: list[str], path: Path) -> None:
     ffi.set_source("paddle_flags._native", SOURCE)
     path.parent.mkdir(parents=True, exist_ok=True)
     ffi.emit_c_code(str(path))
+    # cffi 1.x leaves them to Python.h, which since 3.13 doesn't include them for the limited API.
+    path.write_text(f"#include <stdlib.h>\n#include <string.h>\n{path.read_text()}")
