@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-# realpath: build systems compare paths, and installs may be symbolic links.
+# realpath: build systems compare paths, and installs may be symbolic links. Where a distribution
+# installs headers and libraries elsewhere, links in the package lead there.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
@@ -14,28 +15,28 @@ def get_include(*, compat: bool = False) -> str:
     With `compat=True`, return that of the headers that replace `gflags/gflags.h` and its like.
     Pass it to the compiler before the other directory, which these headers need too.
     """
-    path = os.path.join(_PACKAGE, "include")
+    path = os.path.realpath(os.path.join(_PACKAGE, "include"))
     return os.path.join(path, "compat") if compat else path
 
 
 def get_library_dir() -> str:
     """Return the directory of `libpd_flags.so`."""
-    return os.path.join(_PACKAGE, "lib")
+    return os.path.dirname(os.path.realpath(os.path.join(_PACKAGE, "lib", "libpd_flags.so")))
 
 
 def get_static_library() -> str:
     """Return the path of `libpd_flags.a`, which is position-independent code."""
-    return os.path.join(_PACKAGE, "lib", "libpd_flags.a")
+    return os.path.join(get_library_dir(), "libpd_flags.a")
 
 
 def get_cmake_dir() -> str:
     """Return the directory for CMake's `paddle_flags_DIR`."""
-    return os.path.join(_PACKAGE, "lib", "cmake", "paddle_flags")
+    return os.path.join(get_library_dir(), "cmake", "paddle_flags")
 
 
 def get_pkgconfig_dir() -> str:
     """Return the directory for `PKG_CONFIG_PATH`."""
-    return os.path.join(_PACKAGE, "lib", "pkgconfig")
+    return os.path.join(get_library_dir(), "pkgconfig")
 
 
 def get_makefile() -> str:
