@@ -1,8 +1,9 @@
 #!/bin/bash
 # Run the commands of README's "Try it" on a minimal Debian with nothing else on it: its apt-get line
 # as root, then its make lines in a clean clone of HEAD, as an ordinary user with private files (umask
-# 077), as root, or as both. Then run more shell commands in the clone, as root.
-#   tools/bare.sh SUITE DIR [user|root ...] [-- COMMAND ...]     user and root by default
+# 077), as root, or as both; or, with `none`, install and run nothing of README. Then run more shell
+# commands in the clone, as root.
+#   tools/bare.sh SUITE DIR [user|root|none ...] [-- COMMAND ...]     user and root by default
 # SUITE is bookworm (Debian 12), trixie (13), sid (unstable) or another one that debootstrap knows.
 # DIR/system is replaced. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip use this
 # machine's sources. Needs debootstrap.
@@ -13,7 +14,7 @@ if [[ ! ${PD_BARE_INSIDE-} ]]; then
   ((EUID == 0)) || { echo "bare.sh: needs root, for chroot and mount" >&2; exit 1; }
   command -v debootstrap >/dev/null ||
     { echo "bare.sh: debootstrap is missing: apt-get install debootstrap" >&2; exit 1; }
-  (($# > 1)) || { sed -n 's/^# *//; 2,9p' "$0" >&2; exit 2; }
+  (($# > 1)) || { sed -n 's/^# *//; 2,10p' "$0" >&2; exit 2; }
   export PD_BARE_INSIDE=1
   exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
 fi
@@ -165,7 +166,7 @@ make_system
 configure_network
 copy_certificates
 mount_system
-install_packages
+[[ ${1-} == none ]] || install_packages
 copy_certificates
 mapfile -t commands < <(readme make)
 ((${#commands[@]})) || { echo "bare.sh: README's \"Try it\" has no line of make" >&2; exit 1; }
@@ -179,15 +180,16 @@ while (($#)); do
     root)
       for command in "${commands[@]}"; do run_as root /root 022 "$command"; done
       ;;
+    none) ;;
     --)
       for command in "${@:2}"; do run_as root /root 022 "$command"; done
       break
       ;;
     *)
-      echo "bare.sh: $1: expected user, root or --" >&2
+      echo "bare.sh: $1: expected user, root, none or --" >&2
       exit 2
       ;;
   esac
   shift
 done
-say "What README shows works on a minimal Debian ($suite)"
+say "Everything worked on a minimal Debian ($suite)"
