@@ -1,6 +1,7 @@
 """Build the release files into dist/, reproducibly: they are the same wherever they are built.
 
 release.py [--out DIRECTORY] [--machine MACHINE ...] [sdist] [manylinux] [musllinux] [windows] ...
+release.py --list DIRECTORY    writes the list of components and SHA256SUMS of files that are there
 
 sdist          the source distribution; the others are built from what is in it
 manylinux      wheels for glibc 2.17 and newer: gcc, Zig's linker, auditwheel
@@ -251,8 +252,9 @@ def pack_zip(directory: Path, out: Path) -> None:
             archive.writestr(info, path.read_bytes())
 
 
-def write_checksums(out: Path) -> None:
-    """Write the checksums in the format of sha256sum."""
+def write_lists(out: Path) -> None:
+    """Write the list of components, and the checksums in the format of sha256sum."""
+    write_sbom(ROOT, out, epoch())
     files = sorted(path for path in out.iterdir() if path.name != "SHA256SUMS")
     lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
     (out / "SHA256SUMS").write_text("".join(lines), "utf-8")
@@ -272,9 +274,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("--out", type=Path, default=ROOT / "dist")
     parser.add_argument("--machine", action="append", choices=MACHINES)
+    parser.add_argument("--list", type=Path)
     choices = ["sdist", *PARTS]
     parser.add_argument("parts", nargs="*", choices=[*choices, []], metavar="part")
     options = parser.parse_args()
+    if options.list:
+        write_lists(options.list)
+        return
     left_out = {"macos"} if "PD_FREE_THREADED" in os.environ else {"macos", "free-threaded"}
     parts = options.parts or [each for each in choices if each not in left_out]
     os.umask(0o022)
@@ -285,8 +291,7 @@ def main() -> None:
             build(sdist, out, options.machine or MACHINES)
     if "sdist" not in parts:
         sdist.unlink()
-    write_sbom(ROOT, out, epoch())
-    write_checksums(out)
+    write_lists(out)
 
 
 if __name__ == "__main__":

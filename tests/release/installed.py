@@ -1,10 +1,11 @@
 """Try an installed package: build a plugin against its headers, load it, set its flags.
 
-installed.py; wants a C compiler, and nothing else that isn't in the package.
+installed.py; wants a C compiler, cc or $CC, and nothing else that isn't in the package.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -21,10 +22,12 @@ def main() -> None:
     assert ROOT not in package.parents, f"{package} isn't installed"
     command = [sys.executable, "-m", "paddle_flags", "config", "--cflags"]
     flags = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    with tempfile.TemporaryDirectory() as place:
-        plugin = Path(place, "libscan.so")
+    # Windows doesn't remove a plugin that is loaded.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        plugin = Path(place, "scan.dll" if sys.platform == "win32" else "libscan.so")
         source = ROOT / "examples" / "plugins" / "scan" / "scan.c"
-        build = ["cc", "-shared", "-fPIC", *shlex.split(flags), str(source), "-o", str(plugin)]
+        cc = os.environ.get("CC", "cc")
+        build = [cc, "-shared", "-fPIC", *shlex.split(flags), str(source), "-o", str(plugin)]
         subprocess.run(build, check=True)
         scan = pf.load_plugin(plugin)
         assert "scan_words" in scan.flags

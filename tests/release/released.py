@@ -307,7 +307,7 @@ def test_the_wheels_hold_the_same_files():
     assert lists == [lists[0], lists[0], plain, plain]
 
 
-def test_the_workflow_keeps_to_the_schema_of_workflows():
+def test_the_workflows_keep_to_the_schema_of_workflows():
     check = [
         sys.executable,
         "-m",
@@ -315,12 +315,20 @@ def test_the_workflow_keeps_to_the_schema_of_workflows():
         "--builtin-schema",
         "vendor.github-workflows",
     ]
-    run(*check, ROOT / ".github" / "workflows" / "wheels.yml")
+    run(*check, *sorted((ROOT / ".github" / "workflows").glob("*.yml")))
 
 
-def test_cibuildwheel_takes_its_settings_and_tries_every_cpython():
-    command = [sys.executable, "-m", "cibuildwheel", "--platform", "linux", ROOT]
+@pytest.mark.parametrize(
+    ("system", "machine", "kinds"),
+    [
+        ("linux", MACHINE, [f"manylinux_{MACHINE}", f"musllinux_{MACHINE}"]),
+        ("macos", "arm64", ["macosx_arm64"]),
+        ("macos", "x86_64", ["macosx_x86_64"]),
+    ],
+)
+def test_cibuildwheel_takes_its_settings_and_tries_every_cpython(system, machine, kinds):
+    command = [sys.executable, "-m", "cibuildwheel", "--platform", system, "--archs", machine, ROOT]
     named = run(*command, "--print-build-identifiers", cwd=ROOT).stdout.split()
-    for libc in ("manylinux", "musllinux"):
-        for minor in range(11, 15):
-            assert f"cp3{minor}-{libc}_{MACHINE}" in named
+    for kind in kinds:
+        assert {f"cp3{minor}-{kind}" for minor in range(11, 15)} <= set(named)
+        assert f"cp314t-{kind}" in named
