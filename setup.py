@@ -33,9 +33,13 @@ PROFILE = os.environ.get("PD_PROFILE", "full")
 # PD_SOVERSION=0 builds for the directories that the loader searches: names of libraries end in it,
 # and nothing has a run path. PD_INCLUDEDIR is where headers will be, seen from the libraries.
 SOVERSION = os.environ.get("PD_SOVERSION", "") and f".{os.environ['PD_SOVERSION']}"
+LIBRARY = TARGET.library + SOVERSION
+LINKED = TARGET.import_library or LIBRARY
 TEMPLATE = {
     "@VERSION@": VERSION,
     "@SOVERSION@": SOVERSION,
+    "@LIBRARY@": Path(LIBRARY).name,
+    "@LINKED@": Path(LINKED).name,
     "@RUNPATH@": "" if SOVERSION else TARGET.run_path,
     "@INCLUDEDIR@": os.environ.get("PD_INCLUDEDIR", "../include"),
     "@STATIC_LIBS@": TARGET.static_libs,
@@ -138,7 +142,7 @@ class Build(build_ext):
         )
         flags = [*COMPILE, *COMMON, *(f"-DPD_WITHOUT_{layer.upper()}" for layer in left_out)]
         flags += [*SANITIZE, *CFLAGS]
-        compiler, library = self.compiler, package / (TARGET.library + SOVERSION)
+        compiler, library = self.compiler, package / LIBRARY
         objects = self.compile(
             pool,
             sources,
@@ -151,9 +155,7 @@ class Build(build_ext):
         self.spawn([*compiler.compiler_so, "-r", "-nostdlib", *objects, "-o", whole])
         compiler.create_static_lib([whole], "pd_flags", str(package / "lib"))
         for extension in self.extensions:
-            extension.extra_objects = [
-                str(package / (TARGET.import_library or TARGET.library + SOVERSION))
-            ]
+            extension.extra_objects = [str(package / LINKED)]
         if TARGET.server:
             self.build_server(library.with_name("libpd_flags_live.so" + SOVERSION), flags, pool)
 

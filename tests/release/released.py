@@ -18,7 +18,7 @@ from pathlib import Path
 import lief
 import mingw
 import pytest
-from support import ROOT, run, tool
+from support import ROOT, run, tool, write
 
 DIST = Path(os.environ.get("PD_RELEASED", ROOT / "dist"))
 MACHINE = platform.machine()
@@ -237,6 +237,33 @@ def test_a_program_for_windows_is_built_against_the_package_alone_and_runs(unpac
         if name == "shared":
             shutil.copy(package / "bin" / "pd_flags.dll", program.parent)
         assert mingw.run_wine(program, *words).stdout.split() == [version(), "7", "2"]
+
+
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(host C)
+find_package(paddle_flags CONFIG REQUIRED)
+add_executable(host {host})
+target_link_libraries(host paddle_flags::paddle_flags)
+add_library(plugin MODULE {plugin})
+target_link_libraries(plugin paddle_flags::headers)
+get_target_property(dll paddle_flags::paddle_flags IMPORTED_LOCATION)
+file(COPY "${{dll}}" DESTINATION "${{CMAKE_BINARY_DIR}}")
+"""
+
+
+@pytest.mark.parametrize("pattern", ["*windows*.zip", "*win_amd64.whl"])
+def test_cmake_finds_what_is_for_windows(unpacked, tmp_path, pattern):
+    place = unpacked(pattern)
+    write(tmp_path / "CMakeLists.txt", CMAKE.format(host=HOST, plugin=PLUGIN))
+    (config,) = place.glob("*/lib/cmake/paddle_flags")
+    cross = ["-DCMAKE_SYSTEM_NAME=Windows", f"-DCMAKE_C_COMPILER={mingw.compiler('gcc')[0]}"]
+    cmake = tool("cmake", "cmake")
+    run(cmake, "-S", tmp_path, "-B", tmp_path / "out", *cross, f"-Dpaddle_flags_DIR={config}")
+    run(cmake, "--build", tmp_path / "out")
+    words = [tmp_path / "out" / "libplugin.dll", "--level=7", "--plugin_rate=2"]
+    ended = mingw.run_wine(tmp_path / "out" / "host.exe", *words)
+    assert ended.stdout.split() == [version(), "7", "2"]
 
 
 def test_pkg_config_finds_the_package_for_windows(unpacked):
