@@ -8,7 +8,6 @@
  * the interpreters that are left later, and some versions abort if a thread is in one of them. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fast.h"
 
@@ -148,7 +147,8 @@ static bool read_verdict(PyObject *answer, char *why, size_t size) {
   }
   size_t used = (size_t)length;
   if (used >= size) {
-    PyOS_snprintf(end, sizeof end, "... (%zu characters)", count_characters(text));
+    unsigned long count = (unsigned long)count_characters(text);
+    PyOS_snprintf(end, sizeof end, "... (%lu characters)", count);
     used = size > strlen(end) ? size - 1 - strlen(end) : 0;
     while (used > 0 && (text[used] & 0xC0) == 0x80) used--;
   }
@@ -272,6 +272,16 @@ static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *run
   }
 }
 
+/* Waits for a lock that nobody releases, which is how every system's Python can sleep. */
+static void sleep_microseconds(PY_TIMEOUT_T count) {
+  PyThread_type_lock lock = PyThread_allocate_lock();
+  if (!lock) return;
+  PyThread_acquire_lock(lock, WAIT_LOCK);
+  PyThread_acquire_lock_timed(lock, count, 1);
+  PyThread_release_lock(lock);
+  PyThread_free_lock(lock);
+}
+
 /* Lets threads in that wait, and waits for the calls; if Python ends, for a second at most, because
  * a hook may be waiting for what won't come. No other interpreter can end before they have. */
 static void wait_for_other_calls(const fast_gate *own) {
@@ -280,7 +290,7 @@ static void wait_for_other_calls(const fast_gate *own) {
   for (int i = 0; count_other_calls(own, &waiting, &running), waiting + running > 0; i++) {
     if (ended && waiting == 0 && i > patience) return;
     Py_BEGIN_ALLOW_THREADS;
-    nanosleep(&(struct timespec){.tv_nsec = step * 1000L}, NULL);
+    sleep_microseconds(step);
     Py_END_ALLOW_THREADS;
     if (PyErr_CheckSignals() == 0) continue;
     PyErr_Clear();
