@@ -14,16 +14,17 @@ import json
 import os
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _directory
+from paddle_flags.fleet._files import path_in_url, read_with_status
 from paddle_flags.fleet._memory import MemoryStore
 from paddle_flags.fleet._record import ALL, CHANGE, Change, Record, check_change, encode
 from paddle_flags.fleet._store import ReadOnlyError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from paddle_flags.fleet._open import Url
 
 POLL = 1.0  # seconds between two looks at the folder
@@ -38,7 +39,7 @@ class ConfigMapStore(MemoryStore):
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
-        self._root = Path(url.path)
+        self._root = path_in_url(url.path)
         self._timeout, self._poll = timeout, url.poll_seconds(POLL)
         self._values: Values = {}
         self._seen: object = None
@@ -118,7 +119,7 @@ def changes_between(before: Values, after: Values) -> tuple[Change, ...]:
 def _read_values_of(path: Path) -> Values:
     found: Values = {}
     try:
-        text = _directory.read_with_status(path.resolve())[0].decode().removesuffix("\n")
+        text = read_with_status(path.resolve())[0].decode().removesuffix("\n")
         tables = {ALL: {path.name: text}} if path.name != SELECTORS else json.loads(text)
         for on, table in tables.items():
             for name, value in table.items():

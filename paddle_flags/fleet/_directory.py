@@ -17,15 +17,23 @@ import errno
 import math
 import os
 import re
-import secrets
 import stat
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags.fleet._files import (
+    FORBIDDEN,
+    FULL,
+    create_durable_file,
+    file_system_time,
+    path_in_url,
+    read_with_status,
+    refresh_folder,
+    remove_if_possible,
+    replace_file,
+)
 from paddle_flags.fleet._store import (
-    MAX_RECORD,
     REMEMBERED,
     FleetError,
     ReadOnlyError,
@@ -36,24 +44,21 @@ from paddle_flags.fleet._store import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+    from pathlib import Path
 
     from paddle_flags.fleet._open import Url
 
 _READ_AT_ONCE = 8 << 20  # bytes, about
 _TEMPORARY = 3600.0  # seconds after which a temporary file has no owner
-_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 # Removed; or what another member made, which must stop nobody: a link, its own file, a socket, ...
 _NO_MEMBER = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENXIO, errno.EISDIR)
 _HIDDEN = b"10\n"  # the lease that members have by default, and no document
 _NUMBER = re.compile(r"[0-9]{20}")
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _WRITES = {
     "append": "append to",
     "compact": "compact",
     **dict.fromkeys(("announce", "keep_alive", "withdraw"), "announce in"),
 }
-_LONGEST = MAX_RECORD + 4096  # bytes of a file that others may write
-_NO_SYNC = (errno.EINVAL, errno.ENOTSUP)  # file systems that can't sync a folder
 _JUMP = 1.0  # seconds by which the clock of a file system may drift between two looks
 
 
@@ -62,7 +67,7 @@ class DirectoryStore(Store):
 
     def __init__(self, url: Url, timeout: float) -> None:
         super().__init__(url.text)
-        self._root = Path(url.path)
+        self._root = path_in_url(url.path)
         self._log, self._bases = self._root / "log", self._root / "base"
         self._documents = self._root / "members"
         self._poll = url.poll_seconds(self._poll)
@@ -99,9 +104,9 @@ class DirectoryStore(Store):
         doing = _WRITES.get(method, "read") if self._is_prepared else "create"
         where = f": {error.filename}" if error.filename else ""
         what = f"cannot {doing} it: {error.strerror}{where}"
-        if error.errno in _FORBIDDEN:
+        if error.errno in FORBIDDEN:
             return self.error(what, FleetError if doing == "read" else ReadOnlyError)
-        if error.errno in _FULL:
+        if error.errno in FULL:
             return self.error(what)
         if isinstance(error, FileNotFoundError) and not self._root.is_dir():
             what = f"there is no folder {self._root}"
@@ -247,107 +252,6 @@ def _numbered_path(folder: Path, number: int) -> Path:
 
 def _list_numbers(folder: Path) -> list[int]:
     return [int(name) for name in os.listdir(folder) if _NUMBER.fullmatch(name)]
-
-
-def _open(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
-
-
-def create_durable_file(path: Path, data: bytes) -> bool:
-    """Create a durable file with its content; return False if there is one of this name."""
-    temporary = write_temporary(path.parent, data, durable=True)
-    try:
-        if not _link_if_absent(temporary, path):
-            return False
-    finally:
-        remove_if_possible(temporary)
-    refresh_folder(path.parent, durable=True)
-    return True
-
-
-def _link_if_absent(temporary: Path, target: Path) -> bool:
-    """Give a file its name. An NFS client may send the call twice: then the first one counts."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        with open(temporary, "rb") as file:  # stat() may have an old count
-            return os.fstat(file.fileno()).st_nlink > 1
-    return True
-
-
-def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Create or replace a file. After a power failure, one without a mode may be empty."""
-    temporary = write_temporary(path.parent, data, durable=mode is not None, mode=mode)
-    try:
-        temporary.replace(path)
-    except OSError:
-        remove_if_possible(temporary)
-        raise
-
-
-def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
-    """Write a temporary file, whose name begins with a dot."""
-    path = folder / f".{secrets.token_hex(8)}"
-    with open(path, "xb", opener=_open) as file:
-        try:
-            # Whoever may read the folder may read the file, whatever the umask; nobody else writes.
-            os.fchmod(file.fileno(), mode or folder.stat().st_mode & 0o444 | 0o600)
-            file.write(data)
-            file.flush()
-            if durable:
-                os.fsync(file.fileno())
-        except BaseException:
-            remove_if_possible(path)
-            raise
-    return path
-
-
-def read_with_status(path: Path, longest: int = _LONGEST) -> tuple[bytes, os.stat_result]:
-    """Return the content of a file and its status, which NFS clients ask for when they open it."""
-    try:
-        with open(path, "rb", opener=_open) as file:
-            status = os.fstat(file.fileno())
-            # A pipe has no content, which would be waited for.
-            return file.read(longest) if stat.S_ISREG(status.st_mode) else b"", status
-    except OSError as error:
-        if error.errno == errno.ESTALE:
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from error
-        raise
-
-
-def refresh_folder(folder: Path, *, durable: bool = False) -> None:
-    """Let an NFS client ask whether a folder has changed, as it does when one is opened.
-
-    Otherwise it may say for a minute that a file isn't there. If durable, names are, too.
-    """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        if durable:
-            os.fsync(handle)
-    except OSError as error:
-        if error.errno not in _NO_SYNC:
-            raise
-    finally:
-        os.close(handle)
-
-
-def remove_if_possible(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink()
-
-
-def file_system_time(folder: Path) -> float:
-    """Return the time by which the file system stamps files; this machine's if it takes none."""
-    try:
-        path = write_temporary(folder, b".", durable=False)
-        try:
-            return path.stat().st_mtime
-        finally:
-            remove_if_possible(path)
-    except OSError as error:
-        if error.errno not in (*_FORBIDDEN, *_FULL):
-            raise  # the file server does not answer
-        return time.time()
 
 
 class Ages:

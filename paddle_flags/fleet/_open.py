@@ -9,8 +9,9 @@ import importlib
 import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from paddle_flags.errors import FlagTypeError
 from paddle_flags.extend import format_install_command, quote_value, suggest_name
@@ -78,9 +79,9 @@ def parse_url(text: str) -> Url:
     scheme, _, path = text.partition(":")
     if scheme.lower() in FOLDERS and not path.startswith("///"):
         path = re.split(r"[?#]", path.removeprefix("//"), maxsplit=1)[0]
-        meant = quote(os.path.abspath(unquote(path))) if path else "/mnt/job42"
+        meant = Path(os.path.abspath(unquote(path))).as_uri() if path else "file:///mnt/job42"
         what = f"{scheme}:///path, with three slashes and an absolute path, such as"
-        raise FleetError(f"{shown}: expected {what} {scheme}://{meant}")
+        raise FleetError(f"{shown}: expected {what} {meant.replace('file', scheme, 1)}")
     if not mark:
         raise FleetError(f"{shown}: expected scheme://..., such as dir:///mnt/job42")
     if "\0" in unquote(rest):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from paddle_flags.errors import FlagFileError
-from paddle_flags.fleet import _directory
+from paddle_flags.fleet._files import is_own_or_root, read_with_status, replace_file
 from paddle_flags.fleet._state import State, from_json, to_json
 
 
@@ -16,12 +15,12 @@ def read_snapshot(path: str) -> State | None:
     Raises FlagFileError for a file that somebody else may have put there.
     """
     try:
-        data, status = _directory.read_with_status(Path(path), -1)
+        data, status = read_with_status(Path(path), -1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _error(path, error.strerror) from None
-    if status.st_uid not in (0, os.geteuid()):
+    if not is_own_or_root(status):
         raise _error(path, f"belongs to user {status.st_uid}: expected a file of this user")
     return from_json(data, path)
 
@@ -29,7 +28,7 @@ def read_snapshot(path: str) -> State | None:
 def write_snapshot(path: str, state: State) -> None:
     """Replace a file, whole or not at all."""
     try:
-        _directory.replace_file(Path(path), to_json(state), mode=0o600)
+        replace_file(Path(path), to_json(state), mode=0o600)
     except OSError as error:
         raise _error(path, error.strerror) from None
 

@@ -121,9 +121,9 @@ def test_one_that_was_killed_and_not_waited_for_has_a_successor(members, process
 def test_a_member_stays_while_the_engine_has_no_room(members, fleet):
     [one] = members(1)
     one.do(
-        "from paddle_flags.fleet import _directory\n"
+        "from paddle_flags.fleet import _files\n"
         "def write(*_, **__): raise OSError(28, 'No space left on device')\n"
-        "_directory.write_temporary = write\n"
+        "_files.write_temporary = write\n"
         "level.value = 3"
     )
     one.wait_for("'No space left' in pf.fleet.member().problem", True)

@@ -18,7 +18,7 @@ import pytest
 from stores import living
 
 from paddle_flags.errors import FlagError
-from paddle_flags.fleet import _directory
+from paddle_flags.fleet import _directory, _files
 from paddle_flags.fleet._directory import Ages, DirectoryStore
 from paddle_flags.fleet._open import open_store, parse_url
 from paddle_flags.fleet._store import (
@@ -345,12 +345,12 @@ def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store,
 
 
 def test_a_link_that_a_file_server_made_although_its_answer_was_lost_counts(tmp_path):
-    temporary = _directory.write_temporary(tmp_path, b"x", durable=True)
+    temporary = _files.write_temporary(tmp_path, b"x", durable=True)
     target = tmp_path / "target"
     os.link(temporary, target)  # the first call, whose answer is lost
-    assert _directory._link_if_absent(temporary, target)
-    other = _directory.write_temporary(tmp_path, b"y", durable=True)
-    assert not _directory._link_if_absent(other, target)
+    assert _files._link_if_absent(temporary, target)
+    other = _files.write_temporary(tmp_path, b"y", durable=True)
+    assert not _files._link_if_absent(other, target)
 
 
 def test_a_folder_that_lost_its_files_begins_anew(store, root):
