@@ -21,6 +21,11 @@ if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_I
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+if os.name == "nt":  # the run path of programs there
+    from paddle_flags._core.paths import get_library_dir
+
+    os.environ["PATH"] = os.pathsep.join([str(Path(get_library_dir()).parent), os.environ["PATH"]])
+
 with suppress(ImportError):  # some environments have only what the basic tests need
     from hypothesis import HealthCheck, settings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import os
 import shutil
@@ -10,7 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from support import ROOT, WARNINGS, run, tool
+from support import ROOT, SHIM, WARNINGS, lock, run, tool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +18,6 @@ TRIPLE = "x86_64-w64-mingw32"
 PACKAGES = {"gcc": "gcc-mingw-w64-x86-64", "g++": "g++-mingw-w64-x86-64", "clang": "clang"}
 # Microsoft's printf lacks what the library and the tests ask for.
 OPTIONS = ["-g", "-D__USE_MINGW_ANSI_STDIO=1", "-static-libgcc"]
-# <dlfcn.h> and a few other things that tests use and Windows hasn't.
-SHIM = ROOT / "tests" / "windows" / "include"
 # No questions about packages that no test needs, and no windows.
 QUIET = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "mscoree,mshtml=", "DISPLAY": ""}
 KEPT: list[subprocess.Popen[bytes]] = []  # until this process ends
@@ -84,8 +81,7 @@ def prefix() -> str:
     place = caches / "paddle_flags-wine"
     caches.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, **QUIET, "WINEPREFIX": str(place)}
-    with Path(f"{place}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock(Path(f"{place}.lock")):
         if not (place / "ready").exists():
             run(wine(), "wineboot", "-i", env=environment)
             (place / "ready").touch()

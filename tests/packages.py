@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-from support import INCLUDE, LIBDIR, ROOT, WARNINGS, run, tool
+from support import INCLUDE, LIBDIR, ROOT, WARNINGS, lock, run, tool
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,8 +44,7 @@ def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], obje
     if "PYTEST_XDIST_WORKER" in os.environ:
         root = root.parent
     place = root / name
-    with (root / f"{name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with lock(root / f"{name}.lock"):
         if not (place / "done").exists():
             (place / "made").mkdir(parents=True)
             make(place / "made")

@@ -8,19 +8,27 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from paddle_flags._core import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[1]
 INCLUDE = paths.get_include()
 LIBDIR = paths.get_library_dir()
 CC = shlex.split(os.environ.get("CC", "cc"))
 CXX = shlex.split(os.environ.get("CXX", "c++"))
+WINDOWS = os.name == "nt"
+# <dlfcn.h> and a few other things that tests use and Windows hasn't.
+SHIM = ROOT / "tests" / "windows" / "include"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 # "address,undefined" when the library was built for the sanitizers.
@@ -66,7 +74,13 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
     """Compile and link, with the library's sanitizers; as C++ if a source is C++."""
     compiler = CXX if any(compiler_for(s) is CXX for s in sources) else CC
     out.parent.mkdir(parents=True, exist_ok=True)
-    run(*compiler, *WARNINGS, *CHECKED, f"-I{INCLUDE}", *sources, "-o", out, *flags)
+    options = [*CHECKED, f"-I{INCLUDE}"]
+    if WINDOWS:
+        out = out if "-shared" in flags else out.with_name(f"{out.name}.exe")
+        options += ["-D__USE_MINGW_ANSI_STDIO=1", "-static-libgcc", f"-I{SHIM}"]
+        options += ["-static"] if compiler is CXX else []  # without the DLLs of the compiler
+        flags = tuple(flag for flag in flags if flag != "-ldl")
+    run(*compiler, *WARNINGS, *options, *sources, "-o", out, *flags)
     return out
 
 
@@ -112,7 +126,34 @@ PACKAGES = {
 def tool(name: str, package: str | None = None) -> str:
     """Return the path of a tool that the test needs. Skips the test if it is missing."""
     path = shutil.which(name)
+    if not path and WINDOWS:
+        pytest.skip(f"{name} is missing: it isn't on this PATH of Windows")
     return path or missing(name, install(package or PACKAGES.get(name, name)))
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Hold the lock in a file, for which other workers of a test run wait."""
+    with path.open("a+b") as file:
+        if WINDOWS:
+            import msvcrt
+
+            file.seek(0)
+            while not _try_lock(lambda: msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)):
+                time.sleep(0.1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _try_lock(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except OSError:
+        return False
+    return True
 
 
 def install(packages: str) -> str:
