@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #ifndef CHECK_DEFINES_FLAGS /* with PD_DEFINE, in the test program itself */
 #define PD_NO_MODULE_RECORD
@@ -197,12 +196,6 @@ static inline pd_status parse_pending(const char *words) {
   options.size = sizeof options;
   options.allow_pending = true;
   return parse_line(words, &options);
-}
-
-/* The child of a fork must end without an error. */
-static inline void check_child(pid_t child) {
-  int status = -1;
-  CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
 static inline void end_startup(void) { CHECK_OK(parse_line("", NULL)); }

@@ -3,6 +3,7 @@
  * Also built with (asan): -fsanitize=address,undefined $LIBRARY
  */
 
+#include "forking.h"
 #include "plugged.h"
 
 static pd_flag *outer, *seen, *in_destructor;

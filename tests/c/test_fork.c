@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "forking.h"
 
 static pd_flag *flag;
 static bool stop;

@@ -3,6 +3,7 @@
  * Built with: -ldl
  */
 
+#include "forking.h"
 #include "plugged.h"
 
 /* Returns what the operation gives: 2 by the plugin, 0 without it. */

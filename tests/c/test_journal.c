@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "forking.h"
 
 #include <registry/journal.h>
 

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <sys/stat.h>
 
+#include "forking.h"
 #include "plugged.h"
 
 /* ---- A slow file system ---- */

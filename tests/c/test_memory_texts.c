@@ -3,6 +3,7 @@
  * Built with: -Wl,--wrap=malloc -Wl,--wrap=calloc -Wl,--wrap=realloc -Wl,--wrap=free $LIBRARY
  */
 #include "failing.h"
+#include "forking.h"
 #include "used_up.h"
 
 /* ---- Listings: their texts are kept ---- */

@@ -2,6 +2,7 @@
  * process forks, the candidate leaves, and `usable` calls the library. */
 #define _GNU_SOURCE
 
+#include "forking.h"
 #include "plugged.h"
 
 typedef double calls(double x, double y);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <malloc.h>
 
+#include "forking.h"
 #include "plugged.h"
 
 /* What is freed is overwritten, so that reading it shows. */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 
 #define CHECK_DEFINES_FLAGS
+#include "forking.h"
 #include "plugged.h"
 
 PD_DEFINE_SCOPED_bool(on, false, "A bool");

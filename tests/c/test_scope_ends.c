@@ -6,6 +6,7 @@
 #define CHECK_DEFINES_FLAGS
 #include <malloc.h>
 
+#include "forking.h"
 #include "plugged.h"
 
 /* What is freed is overwritten, so that reading it shows. */
