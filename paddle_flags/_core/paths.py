@@ -7,6 +7,8 @@ import os
 # realpath: build systems compare paths, and installs may be symbolic links. Where a distribution
 # installs headers and libraries elsewhere, links in the package lead there.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# Windows searches PATH instead, so programs need the directory of pd_flags.dll there, or a copy.
+_HAS_RUN_PATHS = os.name != "nt"
 
 
 def get_include(*, compat: bool = False) -> str:
@@ -20,7 +22,11 @@ def get_include(*, compat: bool = False) -> str:
 
 
 def get_library_dir() -> str:
-    """Return the directory of `libpd_flags.so`."""
+    """Return the directory of `libpd_flags.so`.
+
+    On Windows, that of its import library; `pd_flags.dll` is in the parent directory, beside the
+    extension modules.
+    """
     return os.path.dirname(os.path.realpath(os.path.join(_PACKAGE, "lib", "libpd_flags.so")))
 
 
@@ -48,15 +54,22 @@ def cflags() -> str:
     """Return the compiler arguments of a plugin or host, quoted for a shell."""
     import shlex
 
-    return shlex.join(["-I" + get_include()])
+    return shlex.join(["-I" + _to_option(get_include())])
 
 
 def libs() -> str:
     """Return the linker arguments of a host, quoted for a shell.
 
-    They set the run path: no loader searches the directories of Python packages.
+    They set the run path, where there is one: no loader searches the directories of Python
+    packages.
     """
     import shlex
 
-    directory = get_library_dir()
-    return shlex.join(["-L" + directory, "-lpd_flags", "-Wl,-rpath," + directory])
+    directory = _to_option(get_library_dir())
+    run_path = ["-Wl,-rpath," + directory] if _HAS_RUN_PATHS else []
+    return shlex.join(["-L" + directory, "-lpd_flags", *run_path])
+
+
+def _to_option(path: str) -> str:
+    """Return a path as shells and compilers of all systems take it."""
+    return path.replace(os.sep, "/")
