@@ -72,6 +72,7 @@ def _serve(options: argparse.Namespace) -> None:
     with optional_import("'gateway'", "starlette and uvicorn", "live", FlagUnsupportedError):
         from paddle_flags.gateway import server, users
         from paddle_flags.gateway.app import Gateway
+    server.check_system()
     clients = [Client(resolve_process_address(each)) for each in options.targets]
     for client in clients:
         client.process()

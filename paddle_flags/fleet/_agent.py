@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from paddle_flags.errors import FlagUnsupportedError
 from paddle_flags.fleet._check import Barrier
 from paddle_flags.fleet._document import Fact, Facts, shorten_for_json
 from paddle_flags.fleet._flags import NEVER, Steps, Traits, Values, join_errors
@@ -32,6 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from paddle_flags.fleet._record import Record
+
+if not hasattr(signal, "sigwaitinfo"):
+    raise FlagUnsupportedError(
+        "join: runs programs on Linux only, as it passes signals on and reaches them through Unix"
+        " sockets; a Python program joins by pf.fleet.join()"
+    )
 
 _POLL = 0.02  # seconds between two looks for the program's socket, and for a gate
 _STEP_WAIT = 5.0  # seconds of one wait for a step

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddle_flags.errors import FlagArgumentError
+from paddle_flags.errors import FlagArgumentError, FlagUnsupportedError
 from paddle_flags.extend import quote_value
 from paddle_flags.gateway.security import (
     HEAD_MAX,
@@ -48,6 +48,12 @@ class ListenOptions(NamedTuple):
     """The addresses of the proxy before it, which brings TLS."""
 
 
+def check_system() -> None:
+    """Raise FlagUnsupportedError where no process serves its flags on a Unix socket."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        raise FlagUnsupportedError("the gateway works on Linux only, as the live server does")
+
+
 def serve(
     app: ASGIApp, listen: ListenOptions, users: Mapping[str, User], ready: Callable[[str], object]
 ) -> None:
@@ -66,6 +72,7 @@ def serve_browser(app: ASGIApp, home: str, idle: float, ready: Callable[[str], o
 
     `ready` is called with a link, which works once, and then leads to `home`.
     """
+    check_system()
     made = _open_listener(ListenOptions(port=0))
     port: int = made.getsockname()[1]
     browser = BrowserClient(port, f"/{home}")

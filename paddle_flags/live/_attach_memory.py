@@ -153,8 +153,9 @@ class _Part(ctypes.Structure):
 
 
 def _load_process_vm_readv() -> Callable[..., int]:
-    found = getattr(ctypes.CDLL(None, use_errno=True), "process_vm_readv", None)
-    if not sys.platform.startswith("linux") or found is None:
+    is_linux = sys.platform.startswith("linux")  # elsewhere, CDLL(None) may fail
+    found = is_linux and getattr(ctypes.CDLL(None, use_errno=True), "process_vm_readv", None)
+    if not found:
         raise AttachError("reading another process needs process_vm_readv, which only Linux has")
     number, parts = ctypes.c_ulong, ctypes.POINTER(_Part)
     found.argtypes = [ctypes.c_int, parts, number, parts, number, number]
@@ -205,4 +206,5 @@ def read_regions(pid: int) -> list[Region]:
 
 def open_memory(pid: int) -> Memory:
     """Return the memory of a process as it is now."""
-    return Memory(read_regions(pid), make_fetcher(pid))
+    fetch = make_fetcher(pid)  # first: it says if this system can't
+    return Memory(read_regions(pid), fetch)

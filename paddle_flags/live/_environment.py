@@ -21,7 +21,7 @@ def serve_from_environment() -> None:
     Forked children serve too, as children do that inherit the variables.
     """
     value = os.environ.get(VARIABLE, "")
-    if value in ("", "0") or (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid()):
+    if value in ("", "0") or _is_privileged():
         return
     try:
         if value != "1" and "/" not in value:
@@ -37,6 +37,12 @@ def serve_from_environment() -> None:
                 "Exception ignored while the flags were to be served",
                 serve_from_environment,
             )
+
+
+def _is_privileged() -> bool:
+    """Return whether another user may have set the variables; Windows has no such programs."""
+    has_users = hasattr(os, "geteuid")
+    return has_users and (os.getuid(), os.getgid()) != (os.geteuid(), os.getegid())
 
 
 def _serve(address: str | None) -> None:
