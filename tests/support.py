@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -29,6 +30,7 @@ CXX = shlex.split(os.environ.get("CXX", "c++"))
 WINDOWS = os.name == "nt"
 # <dlfcn.h> and a few other things that tests use and Windows hasn't.
 SHIM = ROOT / "tests" / "windows" / "include"
+ONLY_ELF = re.compile("-ldl|-rdynamic|-Wl,-z,.*|-Wl,-Bsymbolic.*")  # options
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 # "address,undefined" when the library was built for the sanitizers.
@@ -79,7 +81,7 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
         out = out if "-shared" in flags else out.with_name(f"{out.name}.exe")
         options += ["-D__USE_MINGW_ANSI_STDIO=1", "-static-libgcc", f"-I{SHIM}"]
         options += ["-static"] if compiler is CXX else []  # without the DLLs of the compiler
-        flags = tuple(flag for flag in flags if flag != "-ldl")
+        flags = tuple(flag for flag in flags if not ONLY_ELF.fullmatch(flag))
     run(*compiler, *WARNINGS, *options, *sources, "-o", out, *flags)
     return out
 

@@ -7,13 +7,12 @@ time that grows with a product of sizes, doesn't come to its end.
 import ctypes
 import os
 import random
-import resource
 import socket
 import tempfile
 from pathlib import Path
 
 import pytest
-from support import ROOT, SANITIZE, build_program, run
+from support import ROOT, SANITIZE, WINDOWS, build_program, run
 
 UNTOUCHED = ["count=0", "text=", "on=false"]
 MIB = 1 << 20
@@ -29,10 +28,13 @@ def said(program: Path, *words: object, memory: int = 64, **options: object) -> 
     """Give the lines that the program prints, in so many MiB of address space."""
 
     def limit() -> None:
+        import resource
+
         if not SANITIZE:  # which reserves all the addresses there are
             resource.setrlimit(resource.RLIMIT_AS, (memory * MIB, memory * MIB))
 
-    ended = run(program, *words, preexec_fn=limit, errors="replace", **options)
+    limited = {} if WINDOWS else {"preexec_fn": limit}  # where each process may have all
+    ended = run(program, *words, **limited, errors="replace", **options)
     return ended.stdout.splitlines()
 
 

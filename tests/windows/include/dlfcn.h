@@ -27,7 +27,7 @@ static inline void *dlopen(const char *path, int flags) {
   return module;
 }
 
-static inline int dlclose(void *handle) { return !FreeLibrary(handle); }
+static inline int dlclose(void *handle) { return !FreeLibrary((HMODULE)handle); }
 
 static inline char *dlerror(void) {
   static char text[32];
@@ -40,7 +40,7 @@ static inline void *dlsym(void *handle, const char *name) {
   DWORD size = 0;
   FARPROC found = NULL;
   if (handle) {
-    found = GetProcAddress(handle, name);
+    found = GetProcAddress((HMODULE)handle, name);
   } else {
     K32EnumProcessModules(GetCurrentProcess(), all, sizeof all, &size);
   }
