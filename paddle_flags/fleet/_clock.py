@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from paddle_flags.fleet import _threads
@@ -11,7 +12,16 @@ from paddle_flags.fleet import _threads
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_BOOTTIME = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+def _choose_clock() -> Callable[[], float]:
+    """Return the clock that goes on while the machine is suspended, as the one of Windows does."""
+    for name in ("CLOCK_BOOTTIME", "CLOCK_MONOTONIC"):
+        if hasattr(time, name):
+            return partial(time.clock_gettime, getattr(time, name))
+    return time.monotonic
+
+
+_read_clock = _choose_clock()
 
 
 class Clock:
@@ -19,7 +29,7 @@ class Clock:
 
     def monotonic(self) -> float:
         """Return seconds that nobody sets, and that go on while the machine is suspended."""
-        return time.clock_gettime(_BOOTTIME)
+        return _read_clock()
 
     def wall_time(self) -> float:
         """Return the seconds since 1970, as this machine believes."""

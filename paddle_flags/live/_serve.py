@@ -84,7 +84,8 @@ def _load_library() -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(LIBRARY))
     except OSError as error:
-        raise FlagUnsupportedError(f"serve: works on Linux only: {error}") from None
+        why = error if LIBRARY.exists() else f"there is no {LIBRARY}"
+        raise FlagUnsupportedError(f"serve: works on Linux only: {why}") from None
     library.pd_live_stop.argtypes = [ctypes.c_void_p]
     library.pd_live_stop.restype = None
     library.pd_live_get_address.argtypes = [ctypes.c_void_p]
