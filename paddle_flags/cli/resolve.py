@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,20 @@ def resolve_target(options: argparse.Namespace, text: str | None = None) -> Targ
         return FleetTarget(name, options, find)
     if options.verb == "diff":
         from paddle_flags.cli.diff import File, is_file_target
-        from paddle_flags.cli.processes import find_by_name
 
         looks_like_file = is_file_target(name) or name.endswith(".json")
-        if looks_like_file and ("/" in name or not find_by_name(name)):
+        if looks_like_file and (os.path.dirname(name) or not _is_process_name(name)):
             return File(name, options, find)
     from paddle_flags.cli.process import Process
 
     return Process(name, options, find)
+
+
+def _is_process_name(name: str) -> bool:
+    from paddle_flags.cli.processes import find_by_name
+    from paddle_flags.errors import FlagUnsupportedError
+
+    try:
+        return bool(find_by_name(name))
+    except FlagUnsupportedError:  # on this system no process has a name
+        return False
