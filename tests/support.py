@@ -31,6 +31,7 @@ WINDOWS = os.name == "nt"
 # <dlfcn.h> and a few other things that tests use and Windows hasn't.
 SHIM = ROOT / "tests" / "windows" / "include"
 ONLY_ELF = re.compile("-ldl|-rdynamic|-Wl,-z,.*|-Wl,-Bsymbolic.*")  # options
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 # "address,undefined" when the library was built for the sanitizers.
@@ -95,6 +96,18 @@ def build_with_library(
     )
     linked = ("-std=c++11", *flags, str(made), f"-Wl,-rpath,{place}")
     return build_program(place / "main", write(place / "main.cpp", program), flags=linked)
+
+
+def make_fifo(path: Path) -> None:
+    """Make a named pipe; skip the test where folders can't have one."""
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("os.mkfifo is missing: folders of this system have no pipes")
+    os.mkfifo(path)
+
+
+def in_url(path: Path | str) -> str:
+    """Return a path as the addresses of fleets have it."""
+    return Path(path).as_uri().removeprefix("file://")
 
 
 def preload(path: Path) -> dict[str, str]:

@@ -11,6 +11,7 @@ from configmaps import Mounted
 from engines import ENGINES
 from members import SOON, Process
 from mirrors import Command, Running
+from support import in_url
 
 from paddle_flags.fleet import Fleet, _mirror, open_store
 from paddle_flags.fleet._mirror import Mirror
@@ -35,7 +36,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def url(folder):
-    return f"dir://{folder}?poll=0.01"
+    return f"dir://{in_url(folder)}?poll=0.01"
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ def mounted(tmp_path):
 
 @pytest.fixture
 def source(mounted):
-    return f"configmap://{mounted.place}"
+    return f"configmap://{in_url(mounted.place)}"
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from etcd_cluster import Cluster
 from servers import DaskScheduler, RayCluster, TcpStoreServer, pause, resume
-from support import package
+from support import IS_ROOT, in_url, package
 
 from paddle_flags.fleet import _open
 from paddle_flags.fleet._store import Store
@@ -69,7 +69,7 @@ class DirEngine(Engine):
         shutil.rmtree(self.place)
 
     def new(self) -> str:
-        return f"dir://{self.here}/{secrets.token_hex(4)}?poll=0.01"
+        return f"dir://{in_url(self.here)}/{secrets.token_hex(4)}?poll=0.01"
 
     def stop(self) -> None:
         self.here.rename(self.place / "away")
@@ -82,15 +82,14 @@ class DirEngine(Engine):
         root = Path(url.partition("://")[2].partition("?")[0])
         for path in [root, *root.rglob("*")]:
             path.chmod(0o555 if path.is_dir() else 0o444)
-        is_root = os.geteuid() == 0
-        if is_root:
+        if IS_ROOT:
             os.seteuid(NOBODY)
         try:
             store = _open.open_store(url)
             yield store
             store.close()
         finally:
-            if is_root:
+            if IS_ROOT:
                 os.seteuid(0)
             for path in [root, *root.rglob("*")]:
                 path.chmod(0o700)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support import in_url
 
 from paddle_flags.fleet import FleetError, open_store
 
@@ -51,10 +52,10 @@ def test_a_relative_path_is_told_with_the_absolute_one(scheme, path, tmp_path, m
         open_store(f"{scheme}:{path}")
     assert str(raised.value) == (
         f"{scheme}:{path}: expected {scheme}:///path, with three slashes and an absolute path, "
-        f"such as {scheme}://{tmp_path}/a%20b/jobs/x"
+        f"such as {scheme}://{in_url(tmp_path)}/a%20b/jobs/x"
     )
 
 
 def test_an_absolute_path_with_too_few_slashes_is_told(tmp_path):
-    with pytest.raises(FleetError, match=f"such as dir://{tmp_path}/x"):
+    with pytest.raises(FleetError, match=f"such as dir://{in_url(tmp_path)}/x"):
         open_store(f"dir:{tmp_path}/x")

@@ -11,6 +11,7 @@ import agents
 import pytest
 from agents import Agent
 from members import SOON, eventually
+from support import in_url
 
 from paddle_flags.fleet import AbortedError
 
@@ -197,7 +198,7 @@ def test_the_next_process_of_a_script_follows_the_one_that_has_ended(fleet, agen
 
 
 def test_a_program_ends_when_its_agent_has_lost_the_engine(tmp_path, programs):
-    url = f"dir://{tmp_path}/engine"
+    url = f"dir://{in_url(tmp_path)}/engine"
     made = Agent(url, "--ttl", "1", "--on-lost", "exit", "--", programs[False])
     try:
         made.until(lambda line: line.startswith("step"))

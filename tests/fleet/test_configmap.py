@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from members import SOON
+from support import in_url
 
 from paddle_flags.fleet._open import open_store
 from paddle_flags.fleet._record import Change, decode
@@ -18,7 +19,7 @@ from paddle_flags.fleet._store import FleetError, ReadOnlyError, Store, Unreacha
 
 @pytest.fixture
 def store(mounted):
-    store = open_store(f"configmap://{mounted.place}?poll=0.01", timeout=5)
+    store = open_store(f"configmap://{in_url(mounted.place)}?poll=0.01", timeout=5)
     yield store
     store.close()
 
@@ -119,7 +120,7 @@ def test_all_files_are_read_of_one_version_while_versions_are_switched(store, mo
 
 def test_a_plain_folder_works_too(tmp_path):
     (tmp_path / "level").write_text("3")
-    store = open_store(f"configmap://{tmp_path}?poll=0.01")
+    store = open_store(f"configmap://{in_url(tmp_path)}?poll=0.01")
     assert changes(store, 1) == [Change("level", "3", "all")]
     (tmp_path / "level").write_text("44")
     assert store.wait(1, 1000) == 2

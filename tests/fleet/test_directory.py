@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from stores import living
+from support import IS_ROOT, in_url, make_fifo
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _directory, _files
@@ -43,16 +44,16 @@ def root(folder):
 
 
 def test_only_the_last_folder_of_a_path_is_created(tmp_path):
-    deep = open_store(f"dir://{tmp_path}/a/b")
+    deep = open_store(f"dir://{in_url(tmp_path)}/a/b")
     for _ in range(2):
         with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
             deep.last()
-    assert open_store(f"dir://{tmp_path}/a").last() == 0
+    assert open_store(f"dir://{in_url(tmp_path)}/a").last() == 0
     assert deep.last() == 0
 
 
 def test_a_path_may_have_spaces_and_percent_signs(tmp_path):
-    store = open_store(f"dir://{tmp_path}/a%20b%25c")
+    store = open_store(f"dir://{in_url(tmp_path)}/a%20b%25c")
     store.last()
     assert (tmp_path / "a b%c" / "log").is_dir()
     store.close()
@@ -85,13 +86,13 @@ def as_nobody():
         os.setegid(0)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be two users")
 def test_members_of_a_group_read_the_log_and_write_members():
     """The commands are those of docs/reference/fleet-engines.md."""
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         root = Path(place, "fleet")
-        operator = open_store(f"dir://{root}")
+        operator = open_store(f"dir://{in_url(root)}")
         assert operator.last() == 0
         commands = f"""
             cd {root}
@@ -103,7 +104,7 @@ def test_members_of_a_group_read_the_log_and_write_members():
         assert operator.append(1, b"one")
         operator.announce("mine", b"document", 60)
         with as_nobody():
-            member = open_store(f"dir://{root}")
+            member = open_store(f"dir://{in_url(root)}")
             assert member.read(1) == [b"one"]
             member.announce("theirs", b"answer", 60)
             member.keep_alive("theirs")
@@ -136,7 +137,7 @@ def test_what_hostile_members_leave_does_not_stop_others(store, root, monkeypatc
     store.announce("good", b"x", 60)
     (root / "members" / "a\n\x1b[31mb").write_bytes(b"60\nx")
     (root / "members" / "negative").write_bytes(b"-1\nx")
-    os.mkfifo(root / "members" / "pipe")
+    make_fifo(root / "members" / "pipe")
     (root / "members" / "empty").write_bytes(b"")
     (root / "members" / "text").write_bytes(b"no lease\nx")
     (root / "members" / "endless").write_bytes(b"nan\nx")
@@ -274,7 +275,7 @@ def test_processes_that_are_killed_leave_nothing_that_is_in_the_way(store, root,
     dice = random.Random(seed)
     acknowledged = 0
     for _ in range(8):
-        command = [sys.executable, "-c", WRITER, f"dir://{root}"]
+        command = [sys.executable, "-c", WRITER, f"dir://{in_url(root)}"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout
         process.stdout.readline()
@@ -329,7 +330,7 @@ class Sleeping(DirectoryStore):
 
 
 def test_an_append_that_slept_through_two_compactions_is_not_acknowledged(store, root):
-    sleeping = Sleeping(parse_url(f"dir://{root}"), 5)
+    sleeping = Sleeping(parse_url(f"dir://{in_url(root)}"), 5)
     for number in range(1, 9):
         store.append(number, b"x")
     sleeping.stale = 3

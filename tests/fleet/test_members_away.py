@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import tempfile
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from members import FLAGS, SOON, Failed, eventually, member_states
+from support import IS_ROOT, in_url
 
 from paddle_flags.fleet import AbortedError, Fleet
 
@@ -169,9 +169,9 @@ def test_a_rank_that_has_not_joined_is_named_missing(fleet, process):
     assert found == [("rank-0", "missing"), ("rank-1", "current"), ("rank-2", "missing")]
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be two users")
 def test_one_that_may_not_write_is_no_silent_member_and_may_observe(process):
-    with tempfile.TemporaryDirectory() as place, Fleet(f"dir://{place}/job") as fleet:
+    with tempfile.TemporaryDirectory() as place, Fleet(f"dir://{in_url(place)}/job") as fleet:
         fleet.set({"level": 7})
         for path in [Path(place), *Path(place).rglob("*")]:
             path.chmod(0o755)

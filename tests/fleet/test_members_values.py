@@ -7,6 +7,7 @@ import time
 
 import pytest
 from members import FLAGS, SOON, Failed, eventually, files_of, states, states_of
+from support import in_url
 
 from paddle_flags.fleet import (
     Change,
@@ -318,7 +319,7 @@ def test_a_configmap_gives_values_and_has_no_members(process, tmp_path):
     (tmp_path / "..data").symlink_to("..1")
     (tmp_path / "lr").symlink_to("..data/lr")
     one = process()
-    one.url = f"configmap://{tmp_path}"
+    one.url = f"configmap://{in_url(tmp_path)}"
     with pytest.raises(Failed, match=r"ReadOnlyError: .*expected observe=True"):
         one.join(name="one")
     one.begin(name="one", observe=True)

@@ -8,6 +8,7 @@ import pytest
 from configmaps import Mounted
 from members import SOON, ask, decide, eventually
 from mirrors import TARGETS, values, written
+from support import in_url
 
 from paddle_flags.fleet import Change, Fleet
 
@@ -122,7 +123,7 @@ def test_a_mirror_that_starts_again_goes_on_where_it_was(mounted, new, fleet):
 
 
 def test_a_fleet_is_mirrored_without_temporary_values_and_steps(tmp_path, new, fleet):
-    with Fleet(f"dir://{tmp_path}/source") as other:
+    with Fleet(f"dir://{in_url(tmp_path)}/source") as other:
         other.set({"level": 3, "lr": 0.5}, role="trainer")
         one = new(other.url)
         other.set({"level": 4}, role="trainer", duration=100)
@@ -290,7 +291,7 @@ def test_a_mirror_that_sees_a_change_later_does_not_set_back_what_the_other_has_
     mounted, new, fleet, tmp_path
 ):
     late = Mounted(tmp_path / "late")
-    one, two = new(), new(f"configmap://{late.place}")
+    one, two = new(), new(f"configmap://{in_url(late.place)}")
     two.name = one.name  # as on another machine
     for each in (mounted, late):
         each.write(level="3", name="a")

@@ -11,6 +11,7 @@ import time
 import pytest
 from members import SOON, eventually
 from mirrors import TARGETS, values
+from support import in_url
 
 from paddle_flags.fleet import Fleet, FleetError, mirror
 from paddle_flags.fleet._operate import SensitiveError
@@ -99,8 +100,8 @@ def test_a_target_that_is_away_for_a_while_gets_what_has_changed_since(
 def test_a_target_that_has_lost_its_state_gets_the_values_again(tmp_path, mounted, running):
     place = tmp_path / "target"
     mounted.write(level="3")
-    one = running(target=f"dir://{place}")
-    with Fleet(f"dir://{place}") as fleet:
+    one = running(target=f"dir://{in_url(place)}")
+    with Fleet(f"dir://{in_url(place)}") as fleet:
         eventually(lambda: fleet.revision, 1)
         mounted.write(level="4")  # for it, the mirror reads the first revision, which it will miss
         eventually(lambda: fleet.revision, 2)
@@ -108,7 +109,7 @@ def test_a_target_that_has_lost_its_state_gets_the_values_again(tmp_path, mounte
     place.mkdir()
     for name in ("log", "base", "members"):
         (place / name).mkdir()
-    with Fleet(f"dir://{place}") as fleet:
+    with Fleet(f"dir://{in_url(place)}") as fleet:
         eventually(lambda: values(fleet), {("all", "level"): "4"})
     eventually(lambda: one.said[-1:], [None])
     assert any("has lost its state" in each for each in one.said if each)
@@ -116,9 +117,9 @@ def test_a_target_that_has_lost_its_state_gets_the_values_again(tmp_path, mounte
 
 def test_values_stay_if_the_source_has_lost_its_state(tmp_path, running, fleet):
     place = tmp_path / "source"
-    with Fleet(f"dir://{place}") as other:
+    with Fleet(f"dir://{in_url(place)}") as other:
         other.set({"level": 3})
-    one = running(source=f"dir://{place}")
+    one = running(source=f"dir://{in_url(place)}")
     eventually(lambda: fleet.revision, 1)
     for path in (place / "log").iterdir():
         path.unlink()
@@ -189,17 +190,17 @@ def test_a_fleet_is_not_mirrored_into_itself(tmp_path, new, fleet, url, mounted)
     fleet.set({"level": 3})
     with pytest.raises(FleetError, match=r"is the fleet .* itself: expected another one"):
         new(url).copy_changes()
-    place = f"dir://{tmp_path}/one"
+    place = f"dir://{in_url(tmp_path)}/one"
     (tmp_path / "link").symlink_to(tmp_path / "one")
     with Fleet(place) as other:
         other.set({"level": 3})
         with pytest.raises(FleetError, match="itself"):
             new(f"{place}?poll=7", place).copy_changes()
         with pytest.raises(FleetError, match="itself"):
-            new(place, f"dir://{tmp_path}/link").copy_changes()
+            new(place, f"dir://{in_url(tmp_path)}/link").copy_changes()
     mounted.write(level="3")
     with pytest.raises(FleetError, match="read-only"):
-        new(target=f"configmap://{tmp_path}").copy_changes()
+        new(target=f"configmap://{in_url(tmp_path)}").copy_changes()
 
 
 # ---- The commands ----
@@ -245,11 +246,15 @@ def test_a_mirror_that_cannot_begin_ends_with_an_exit_status(
     mounted.write(**{"1st": "x"})
     for one, status, told in (
         (
-            command("mirror", f"configmap://{tmp_path}/missing", url, "--once"),
+            command("mirror", f"configmap://{in_url(tmp_path)}/missing", url, "--once"),
             3,
             "cannot be reached",
         ),
-        (command("mirror", f"dir://{tmp_path}/typo", url), 1, "there is no fleet in this folder"),
+        (
+            command("mirror", f"dir://{in_url(tmp_path)}/typo", url),
+            1,
+            "there is no fleet in this folder",
+        ),
         (side_car(), 1, "'1st': expected the name of a flag"),
         (command("mirror", url), 2, "expected URL after "),
     ):

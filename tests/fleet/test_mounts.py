@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from members import SOON, eventually
+from support import in_url
 
 from paddle_flags.fleet._open import open_store
 
@@ -33,7 +34,7 @@ def places(tmp_path):
 
 @pytest.fixture
 def urls(places):
-    return [f"dir://{place}?poll=0.01" for place in places]
+    return [f"dir://{in_url(place)}?poll=0.01" for place in places]
 
 
 @pytest.fixture

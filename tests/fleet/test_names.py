@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 from configmaps import Mounted
 from members import SOON, eventually
+from support import in_url
 
 from paddle_flags.fleet import Change, UnconfirmedError, open_store
 from paddle_flags.fleet._mirror import Mirror
@@ -80,7 +81,7 @@ def test_a_mirror_keeps_flags_apart_that_one_member_takes_for_one(tmp_path, flee
     mounted.write(lr="0.5", wd="0.1")
     announced("one", aliases={})
     announced("odd", aliases={"lr": "wd"})
-    with closing(Mirror(f"configmap://{mounted.place}", url, 5)) as one:
+    with closing(Mirror(f"configmap://{in_url(mounted.place)}", url, 5)) as one:
         one.copy_changes()
         assert one.copy_changes() is None
     assert {name: each.value for name, each in fleet.values().items()} == {"lr": "0.5", "wd": "0.1"}

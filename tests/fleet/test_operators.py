@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from members import SOON, Failed, eventually, member_states, write
+from support import IS_ROOT, in_url
 
 import paddle_flags as pf
 from paddle_flags.fleet import (
@@ -41,18 +42,18 @@ def test_a_folder_without_a_fleet_is_an_error_unless_something_is_set(
     other = tmp_path / "other"
     other.mkdir()
     for place in (other / "misspelt", other):
-        ended = fleet_command(*tokens, on=f"dir://{place}")
+        ended = fleet_command(*tokens, on=f"dir://{in_url(place)}")
         assert ended.returncode == 1
-        assert f"dir://{place}: there is no fleet in this folder" in ended.stderr
+        assert f"dir://{in_url(place)}: there is no fleet in this folder" in ended.stderr
     assert list(other.iterdir()) == []
 
 
 def test_a_fleet_is_opened_without_being_made(tmp_path):
     with pytest.raises(FleetError, match="there is no fleet in this folder"):
-        Fleet(f"dir://{tmp_path}/misspelt", create=False)
-    with Fleet(f"dir://{tmp_path}/job") as made:
+        Fleet(f"dir://{in_url(tmp_path)}/misspelt", create=False)
+    with Fleet(f"dir://{in_url(tmp_path)}/job") as made:
         made.set({"level": 2})
-    with Fleet(f"dir://{tmp_path}/job", create=False) as found:
+    with Fleet(f"dir://{in_url(tmp_path)}/job", create=False) as found:
         assert found.values()["level"].value == "2"
 
 
@@ -228,19 +229,19 @@ def test_ranks_that_left_are_not_missing(fleet, process):
     assert member_states(fleet) == {"rank-0": "current", "rank-1": "left", "rank-2": "missing"}
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be two users")
 def test_a_member_whose_document_is_hidden_counts_as_one_that_has_not_answered():
     with tempfile.TemporaryDirectory() as place:
         Path(place).chmod(0o755)
         root = Path(place, "fleet")
-        with closing(open_store(f"dir://{root}")) as made:
+        with closing(open_store(f"dir://{in_url(root)}")) as made:
             made.announce("one", b"{}", 60)
             for folder in [root, *root.iterdir()]:
                 folder.chmod(0o777)
             (root / "members" / "one").chmod(0)
             os.seteuid(NOBODY)
             try:
-                with Fleet(f"dir://{root}") as operator:
+                with Fleet(f"dir://{in_url(root)}") as operator:
                     assert member_states(operator) == {"one": "lost"}
                     with pytest.raises(AbortedError, match=r"no answer of one after 0\.2 s") as got:
                         operator.set({"level": 2}, wait=0.2)

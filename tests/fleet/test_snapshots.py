@@ -6,6 +6,7 @@ import os
 
 import pytest
 from members import SOON, Failed
+from support import IS_ROOT, in_url
 
 NOBODY = 65534
 VALUABLE = "valuable"
@@ -56,21 +57,21 @@ def test_no_values_are_read_through_a_link(fleet, process, path, tmp_path):
     one.end()
     path.symlink_to(real)
     other = process()
-    other.url = f"dir://{tmp_path}/none/job"
+    other.url = f"dir://{in_url(tmp_path)}/none/job"
     with pytest.raises(Failed, match=r"FlagFileError: .*last\.json: Too many levels of symbolic"):
         other.join(name="two", snapshot=str(path))
     assert other.ask("pf.fleet.member()") is None
     other.join(name="two", snapshot=str(real))
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be two users")
 def test_no_values_are_read_from_a_file_of_others(fleet, process, path, tmp_path):
     one = process().begin(name="one", snapshot=str(path))
     assert fleet.set({"level": 9}, wait=SOON).ok
     one.end()
     os.chown(path, NOBODY, NOBODY)
     other = process()
-    other.url = f"dir://{tmp_path}/none/job"
+    other.url = f"dir://{in_url(tmp_path)}/none/job"
     with pytest.raises(Failed, match=f"belongs to user {NOBODY}: expected a file of this user"):
         other.join(name="two", snapshot=str(path))
 
@@ -79,7 +80,7 @@ def test_the_name_of_a_snapshot_moves_no_cursor(process, tmp_path):
     path = tmp_path / "\x1b[31mred"
     path.symlink_to(tmp_path)
     one = process()
-    one.url = f"dir://{tmp_path}/none/job"
+    one.url = f"dir://{in_url(tmp_path)}/none/job"
     with pytest.raises(Failed) as failed:
         one.join(name="one", snapshot=str(path))
     assert "\\x1b[31mred" in str(failed.value)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from members import ask, decide, write
+from support import in_url
 
 from paddle_flags.errors import FlagArgumentError
 from paddle_flags.fleet import Fleet, FleetError, _follow
@@ -463,7 +464,7 @@ def test_a_flag_twice_in_a_batch_is_refused_however_it_is_written():
 
 
 def test_what_no_record_can_have_is_refused_before_it_is_written(tmp_path):
-    url = f"dir://{tmp_path}/job"
+    url = f"dir://{in_url(tmp_path)}/job"
     with pytest.raises(FlagArgumentError, match=r"by is .*: expected text without NUL"):
         Fleet(url, by="a\0b")
     with Fleet(url) as fleet:

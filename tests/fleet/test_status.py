@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from etcd_cluster import Cluster
 from members import FLAGS, SOON, eventually, member_states
+from support import IS_ROOT, in_url
 
 from paddle_flags.fleet import AbortedError, Fleet
 from paddle_flags.fleet._role import host_name, read_process_start_id
@@ -50,7 +51,10 @@ def test_a_restarted_container_joins_although_it_has_its_old_pid_itself(fleet, s
 @pytest.fixture
 def shared():
     """A fleet whose members any user may write."""
-    with tempfile.TemporaryDirectory() as place, Fleet(f"dir://{place}/job?poll=0.01") as fleet:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        Fleet(f"dir://{in_url(place)}/job?poll=0.01") as fleet,
+    ):
         fleet.set({"level": 7})
         for path in [Path(place), *Path(place).rglob("*")]:
             path.chmod(0o755)
@@ -59,7 +63,7 @@ def shared():
         yield fleet, members
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can be two users")
 def test_a_member_that_can_write_no_longer_is_named_and_no_change_passes_over_it(shared, process):
     fleet, folder = shared
     one = process()

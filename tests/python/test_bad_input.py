@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from support import ROOT, SANITIZE, WINDOWS, build_program, run
+from support import ROOT, SANITIZE, WINDOWS, build_program, make_fifo, run
 
 UNTOUCHED = ["count=0", "text=", "on=false"]
 MIB = 1 << 20
@@ -144,7 +144,7 @@ def test_variables_that_name_each_other_many_times_come_to_an_end(program):
 
 
 def test_what_is_no_file_is_refused_without_waiting(program, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
+    make_fifo(tmp_path / "pipe")
     (tmp_path / "loop").symlink_to("loop")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(tmp_path / "socket"))

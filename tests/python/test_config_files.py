@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from support import ROOT, package, run, write
+from support import ROOT, make_fifo, package, run, write
 
 import paddle_flags as pf
 from paddle_flags._input import files
@@ -30,7 +30,7 @@ def refusals(path: Path | list[Path], *words: str, **options) -> list[str]:
     with pytest.raises(pf.FlagParseError) as refused:
         parse(path, *words, **options)
     first = path[0] if isinstance(path, list) else path
-    return [str(error).replace(f"{first.parent}/", "") for error in refused.value.errors]
+    return [str(error).replace(f"{first.parent}{os.sep}", "") for error in refused.value.errors]
 
 
 def test_toml_gives_flags_their_values_and_places(tmp_path, name):
@@ -305,7 +305,7 @@ def make(path: Path, content: bytes | str | None) -> None:
     if content == "directory":
         path.mkdir()
     elif content == "fifo":
-        os.mkfifo(path)
+        make_fifo(path)
     elif content == "large":
         with path.open("wb") as file:
             file.truncate(100 << 20)
@@ -324,7 +324,7 @@ def test_every_bad_file_is_told_as_was_agreed_on(tmp_path):
 def test_a_fifo_is_never_waited_for(tmp_path, monkeypatch):
     """Also one that takes the place of a file after we have looked."""
     fifo, file = tmp_path / "a.toml", os.stat(write(tmp_path / "file", ""))
-    os.mkfifo(fifo)
+    make_fifo(fifo)
     found: list[str] = []
     with monkeypatch.context() as patched:
         patched.setattr(os, "stat", lambda _: file)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support import CC, INCLUDE, build_plugin, package, run, tool, write
+from support import CC, INCLUDE, build_plugin, make_fifo, package, run, tool, write
 
 from paddle_flags._doctor.read import read_binary
 from paddle_flags.errors import FlagArgumentError, FlagError
@@ -233,7 +233,7 @@ def test_a_file_made_to_take_long_is_read_soon(kind, tmp_path):
 
 
 def test_what_is_no_regular_file_is_a_problem_that_says_so(tmp_path):
-    os.mkfifo(tmp_path / "fifo")
+    make_fifo(tmp_path / "fifo")
     expected = "expected a library or program"
     assert problems(tmp_path, "/dev/zero", tmp_path / "fifo", tmp_path / "none") == [
         f"{tmp_path}: is a directory, {expected}",
@@ -250,7 +250,7 @@ def test_an_empty_path_is_a_problem_that_says_so():
 
 
 def test_a_plugin_that_is_no_regular_file_is_not_loaded(tmp_path):
-    os.mkfifo(tmp_path / "fifo")
+    make_fifo(tmp_path / "fifo")
     expected = "expected a library or program"
     assert problems("-p", tmp_path / "fifo", "-p", tmp_path) == [
         f"{tmp_path}/fifo: is not a regular file, {expected}",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
 import warnings
 from typing import TYPE_CHECKING
 
 import pytest
-from support import installed, run, write
+from support import installed, make_fifo, run, write
 
 import paddle_flags as pf
 
@@ -125,9 +124,9 @@ def test_errors_name_the_variable_and_the_file_and_no_secret(name, parse, tmp_pa
         parse(env=env | {f"{name}_empty_FILE": ""}, env_files=True)
     text = str(raised.value)
     start = f"environment: {name.upper()}_{name}"
-    assert f"{start}_n_FILE={tmp_path}/n: {name}_n=<redacted>: expected" in text
-    assert f"{start}_gone_FILE={tmp_path}/gone: no such file" in text
-    assert f"{start}_nul_FILE={tmp_path}/nul: holds a NUL byte" in text
+    assert f"{start}_n_FILE={tmp_path / 'n'}: {name}_n=<redacted>: expected" in text
+    assert f"{start}_gone_FILE={tmp_path / 'gone'}: no such file" in text
+    assert f"{start}_nul_FILE={tmp_path / 'nul'}: holds a NUL byte" in text
     assert f"{start}_empty_FILE: is empty, expected the path of a file" in text
     assert "s3cret" not in text
 
@@ -148,7 +147,7 @@ def test_a_flag_called_file_keeps_its_own_variable(name, parse):
 
 def test_a_fifo_is_refused_and_nobody_waits_for_it(name, parse, tmp_path):
     pf.define(f"{name}_n", 1)
-    os.mkfifo(tmp_path / "fifo")
+    make_fifo(tmp_path / "fifo")
     with pytest.raises(pf.FlagParseError, match="expected a regular file"):
         parse(env={f"{name}_n_FILE": str(tmp_path / "fifo")}, env_files=True)
 

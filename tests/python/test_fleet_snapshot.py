@@ -11,7 +11,7 @@ import pytest
 from fleet_config import IMPORT
 from joining import environment
 from packages import library_object
-from support import CC, SANITIZE, build, build_plugin, build_program, missing, run, write
+from support import CC, SANITIZE, build, build_plugin, build_program, make_fifo, missing, run, write
 
 URL = "etcd://10.0.0.5:2379/job42"
 VARIABLE = "PADDLE_FLAGS_FLEET_SNAPSHOT"
@@ -197,7 +197,7 @@ def test_a_missing_file_is_a_warning(programs, python, tmp_path):
 
 
 def test_a_pipe_is_no_file_and_nobody_waits_for_it(programs, tmp_path):
-    os.mkfifo(tmp_path / "pipe")
+    make_fifo(tmp_path / "pipe")
     ended = run(programs["linked"], env=environment(**{VARIABLE: str(tmp_path / "pipe")}))
     assert "is a FIFO, expected a regular file; no value" in ended.stdout
 

@@ -141,7 +141,9 @@ def test_a_template_that_nothing_uses_is_an_error(tmp_path, capsys):
     words = ["good/flags.yaml", "-o", str(tmp_path / "out"), "--templates", str(tmp_path)]
     assert generate(words, "prog") == 2
     (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith(f"{tmp_path}/refrence.md.j2:1:1: found a template that nothing uses, ")
+    assert told.startswith(
+        f"{tmp_path / 'refrence.md.j2'}:1:1: found a template that nothing uses, "
+    )
     assert told.endswith("; did you mean 'reference.md.j2'?")
     (tmp_path / "refrence.md.j2").rename(tmp_path / "reference.md.j2")
     assert generate(words, "prog") == 0

@@ -118,7 +118,7 @@ def test_a_plugin_that_was_written_by_hand_tells_its_imports_and_functions(plugi
     command = [sys.executable, "-m", "paddle_flags", "gen", "import", "plugin", made, "-o", out]
     ended = run(*command, check=False)
     assert ended.returncode == 1
-    told = f"{tmp_path}/plugin.c:7:1: pairs: found a validator, expected a range or choices\n"
+    told = f"{tmp_path / 'plugin.c'}:7:1: pairs: found a validator, expected a range or choices\n"
     assert ended.stderr == told
     flags = load(str(out))
     assert flags.name == "plugin"

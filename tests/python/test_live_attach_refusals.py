@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from attaching import started
-from support import LIBDIR, build, build_program, run, tool, write
+from support import IS_ROOT, LIBDIR, build, build_program, run, tool, write
 from versions import build_library, change
 
 from paddle_flags.errors import FlagError
@@ -22,7 +22,7 @@ from paddle_flags.live._attach_memory import AttachError
 from paddle_flags.live._attach_refusal import Facts, explain
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux")
-root_only = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+root_only = pytest.mark.skipif(not IS_ROOT, reason="needs root, to become another user")
 
 WAITING = r"""
 #include <pd_flags.h>

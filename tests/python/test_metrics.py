@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support import build_plugin, package, run, tool, write
+from support import build_plugin, in_url, package, run, tool, write
 
 import paddle_flags as pf
 from paddle_flags.extend import format_install_command
@@ -443,7 +443,7 @@ print("done")
 
 
 def test_a_member_of_a_fleet_exports_revision_members_and_differences(tmp_path):
-    run(sys.executable, "-c", FLEET, f"dir://{tmp_path}/job")
+    run(sys.executable, "-c", FLEET, f"dir://{in_url(tmp_path)}/job")
 
 
 STALE = """

@@ -125,7 +125,7 @@ def test_a_conflict_suggests_a_namespace_that_is_free(name, plugin):
     path = plugin(f'PD_DEFINE_int32({name}, 1, "");\n', "twin")
     with pytest.raises(pf.FlagConflictError) as refused:
         pf.load_plugin(path)
-    expected = f"; to give its flags other names, use load_plugin('{path}', namespace=\"twin\")"
+    expected = f'; to give its flags other names, use load_plugin({str(path)!r}, namespace="twin")'
     assert str(refused.value).endswith(expected)
     assert str(refused.value.errors[0]).endswith(expected)
     with pf.load_plugin(path, namespace="twin"), pytest.raises(pf.FlagConflictError) as refused:

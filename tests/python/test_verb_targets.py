@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from live_process import Served
-from support import ROOT, run, write
+from support import IS_ROOT, ROOT, in_url, run, write
 
 from paddle_flags.cli.verbs import VERBS
 
@@ -122,7 +122,7 @@ def test_a_verb_that_a_target_does_not_have_names_the_one_to_use(words, served):
 
 
 def test_every_verb_is_done_or_refused_by_every_kind_of_target(served):
-    fleet = f"dir://{served.place}/fleet"
+    fleet = f"dir://{in_url(served.place)}/fleet"
     assert served.cli("set", fleet, "level=3").returncode == 0
     arguments = {"get": ["level"], "explain": ["level"], "unset": ["level"], "set": ["level=3"]}
     arguments |= {"reset": ["0"], "mirror": [fleet, "--once"], "join": ["--", "true"]}
@@ -336,7 +336,7 @@ def test_what_a_hostile_process_says_cannot_control_the_terminal(served, hostile
     assert len(ended.stdout.splitlines()) == 3
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="needs root")
+@pytest.mark.skipif(not IS_ROOT, reason="needs root")
 def test_the_sockets_of_other_users_are_asked_only_if_all_users_are_meant(served, hostile):
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "paddle_flags-54321")

@@ -5,15 +5,13 @@
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
 
+#include "unistd.h"
+
 static inline int setenv(const char *name, const char *value, int overwrite) {
   (void)overwrite;
   return !SetEnvironmentVariableA(name, value);
 }
 
 static inline int unsetenv(const char *name) { return !SetEnvironmentVariableA(name, NULL); }
-
-/* No process is privileged. */
-static inline int geteuid(void) { return 1; }
-static inline int setuid(int user) { return user; }
 
 #endif /* TESTS_POSIX_H */
