@@ -54,8 +54,9 @@ def optional_import(
 
 def explain_import(error: ImportError, package: str) -> ImportError:
     """Return what `import paddle_flags` raises if its binary modules cannot be imported."""
-    missing = str(error.name).startswith("paddle_flags.") or "libpd_flags" in str(error)
-    if not missing:
+    # Loaders name a module that isn't there; of one that can't be loaded we have the path.
+    missing = str(error.name).startswith("paddle_flags.")
+    if not missing and not str(error.path).startswith(os.path.join(package, "")):
         return error  # another package, such as cffi
     folder = os.path.dirname(package)
     if not os.path.exists(os.path.join(folder, "build_ffi.py")):

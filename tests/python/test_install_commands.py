@@ -62,7 +62,9 @@ def test_a_new_project_does_not_ask_the_package_index_for_paddle_flags(language)
 def test_no_page_or_message_installs_the_package_by_its_name():
     places = [ROOT / "README.md", *ROOT.glob("docs/*.md"), *ROOT.glob("docs/*/*.md")]
     places += [path for path in ROOT.glob("paddle_flags/**/*") if path.suffix in (".py", ".in")]
-    by_name = re.compile(r"pip[\w. ]* install\b[^\n`|&#]*[ '\"]paddle[-_]flags(\[[\w,]*\])?['\"\s`]")
+    by_name = re.compile(
+        r"pip[\w. ]* install\b[^\n`|&#]*[ '\"]paddle[-_]flags(\[[\w,]*\])?['\"\s`]"
+    )
     found = [
         f"{path.relative_to(ROOT)}: {line}"
         for path in places
