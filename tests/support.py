@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.util
 import os
 import re
@@ -96,6 +97,14 @@ def build_with_library(
     )
     linked = ("-std=c++11", *flags, str(made), f"-Wl,-rpath,{place}")
     return build_program(place / "main", write(place / "main.cpp", program), flags=linked)
+
+
+def close_library(library: ctypes.CDLL) -> None:
+    """Close a library once, as ctypes never does."""
+    import _ctypes
+
+    close = _ctypes.FreeLibrary if WINDOWS else _ctypes.dlclose
+    close(library._handle)
 
 
 def make_fifo(path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import random
-import signal
 import socket
 import stat
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from stores import living
-from support import IS_ROOT, in_url, make_fifo
+from support import IS_ROOT, WINDOWS, in_url, make_fifo
 
 from paddle_flags.errors import FlagError
 from paddle_flags.fleet import _directory, _files
@@ -46,7 +45,7 @@ def root(folder):
 def test_only_the_last_folder_of_a_path_is_created(tmp_path):
     deep = open_store(f"dir://{in_url(tmp_path)}/a/b")
     for _ in range(2):
-        with pytest.raises(UnreachableError, match=r"there is no folder .*/a/b"):
+        with pytest.raises(UnreachableError, match=r"there is no folder .*a.b"):
             deep.last()
     assert open_store(f"dir://{in_url(tmp_path)}/a").last() == 0
     assert deep.last() == 0
@@ -62,6 +61,7 @@ def test_a_path_may_have_spaces_and_percent_signs(tmp_path):
 # -- Rights --
 
 
+@pytest.mark.skipif(WINDOWS, reason="modes are missing: a folder's list of rights is inherited")
 def test_a_new_fleet_is_its_owners_alone(store, root):
     mask = os.umask(0)
     try:
@@ -280,7 +280,7 @@ def test_processes_that_are_killed_leave_nothing_that_is_in_the_way(store, root,
         assert process.stdout
         process.stdout.readline()
         time.sleep(dice.uniform(0, 0.1))
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         numbers = process.communicate()[0].split()
         acknowledged = max([acknowledged, *(int(number) for number in numbers)])
         assert store.last() >= acknowledged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _ctypes
 import ctypes
 import os
 import subprocess
@@ -10,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import CC, build_plugin, run, write
+from support import CC, build_plugin, close_library, run, write
 
 import paddle_flags as pf
 
@@ -40,7 +39,7 @@ def native(plugin: pf.Plugin) -> ctypes.CDLL:
 
 
 def close(library: ctypes.CDLL) -> None:
-    _ctypes.dlclose(library._handle)
+    close_library(library)
 
 
 def test_a_plugin_that_links_nothing_of_ours_reads_what_python_sets(name, plugin):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import _ctypes
 import ctypes
 import math
 
 import pytest
-from support import build_plugin, write
+from support import build_plugin, close_library, write
 
 import paddle_flags as pf
 
@@ -253,7 +252,7 @@ def test_a_list_of_a_plugin_gives_tuples_and_the_plugin_reads_its_text(name, plu
     pf.FLAGS[f"{name}_cache"].set_from_string("1MiB")
     assert pf.FLAGS[f"{name}_cache"].value == 2**20
     assert "letmein" not in repr(pf.FLAGS[f"{name}_key"])
-    _ctypes.dlclose(library._handle)
+    close_library(library)
     loaded.unload()
 
 
