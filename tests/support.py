@@ -33,6 +33,7 @@ WINDOWS = os.name == "nt"
 SHIM = ROOT / "tests" / "windows" / "include"
 ONLY_ELF = re.compile("-ldl|-rdynamic|-Wl,-z,.*|-Wl,-Bsymbolic.*")  # options
 IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wshadow", "-Werror"]
 
 # "address,undefined" when the library was built for the sanitizers.

@@ -15,6 +15,8 @@ from support import ROOT, SANITIZE, package, require, run, tool
 
 sys.path.insert(0, str(ROOT))
 
+pytest.importorskip("resource", reason="resource is missing, by which bench measures")
+
 from bench import document, instructions, live, measure, rows, scopes, table
 
 COMMITTED = ROOT / "bench" / "results"

@@ -7,22 +7,29 @@ from __future__ import annotations
 import pytest
 from joining import LEVEL, Maker, environment, python
 
-# `open_plainly` is dlopen without the GIL and without the package.
-START = """
-import ctypes, sys, threading, time, warnings
+# `load` loads a library without the GIL and without the package.
+LOAD = """
+import ctypes, sys
+
+def load(path):
+    is_windows = sys.platform == "win32"
+    function = ctypes.windll.kernel32.LoadLibraryW if is_windows else ctypes.CDLL(None).dlopen
+    function.restype = ctypes.c_void_p
+    return function(path) if is_windows else function(path.encode(), 2)
+"""
+START = f"""{LOAD}
+import threading, time, warnings
 import paddle_flags as pf
 told = []
-libc = ctypes.CDLL(None)
-libc.dlopen.restype = ctypes.c_void_p
 
 def open_plainly():
-    assert libc.dlopen(sys.argv[1].encode(), 2)
+    assert load(sys.argv[1])
 
 def validate_and_wait(text):
     plugin = pf.load_plugin(sys.argv[1])
     pf.FLAGS["join_level"].validate(lambda value: value < 50, "expected less than 50")
     plugin.unload()
-    pf.parse(["prog", f"--join_level={text}"], allow_pending=True, exit=False)
+    pf.parse(["prog", f"--join_level={{text}}"], allow_pending=True, exit=False)
 """
 
 
@@ -127,12 +134,10 @@ __attribute__((destructor)) static void leave(void) {
 
 @pytest.mark.parametrize("when", ["after the package's own end", "after Python's end"])
 def test_a_module_that_arrives_at_exit_finds_no_hook(plugin, tmp_path, when):
-    script = """
-import atexit, ctypes, sys
-libc = ctypes.CDLL(None)
-libc.dlopen.restype = ctypes.c_void_p
+    script = f"""{LOAD}
+import atexit
 if sys.argv[2].startswith("after the package"):
-    atexit.register(lambda: print("opened" if libc.dlopen(sys.argv[1].encode(), 2) else "failed"))
+    atexit.register(lambda: print("opened" if load(sys.argv[1]) else "failed"))
 else:
     ctypes.CDLL(sys.argv[3])
 import paddle_flags as pf

@@ -8,6 +8,7 @@ import operator
 import threading
 
 import pytest
+from support import needs_fork
 
 import paddle_flags as pf
 from paddle_flags._core.assign import assign
@@ -274,6 +275,7 @@ def test_a_startup_only_flag_is_frozen_by_parse(python):
     )
 
 
+@needs_fork
 def test_a_startup_only_flag_accepts_the_value_that_it_has(python):
     ended = python(
         "import multiprocessing\n"

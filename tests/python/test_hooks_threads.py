@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from support import build_plugin, write
+from support import build_plugin, needs_fork, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,6 +152,7 @@ def test_a_watcher_that_never_ends_does_not_keep_python_from_ending(setter):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@needs_fork
 def test_a_child_of_a_fork_does_not_wait_for_a_thread_that_it_does_not_have(setter):
     code = """
     import os, signal, warnings

@@ -9,6 +9,7 @@ from typing import Protocol, runtime_checkable
 
 import pytest
 from joining import python
+from support import needs_fork
 
 import paddle_flags as pf
 
@@ -193,6 +194,7 @@ def test_an_argument_that_fails_when_it_is_looked_at_does_not_fit(bring):
         pf.op("take")(type("", (), {})())
 
 
+@needs_fork
 def test_a_child_of_a_fork_calls_and_brings():
     program = """
         import os

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 from joining import Maker, environment
-from support import CXX, INCLUDE, package, run, write
+from support import CXX, INCLUDE, needs_fork, package, run, write
 
 import paddle_flags as pf
 
@@ -316,6 +316,7 @@ def test_a_library_that_is_refused_at_exit_is_told(plugins):
     assert said.count(WARNED) == 1
 
 
+@needs_fork
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_of_fork_knows_of_a_refusal_and_is_told_of_its_own(plugins):
     shown, said = start(

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from joining import environment, python
 from scopes import both, elsewhere
+from support import needs_fork
 
 import paddle_flags as pf
 from paddle_flags._core.assign import push_values
@@ -353,6 +354,7 @@ def test_threads_end_with_scopes_in_their_contexts(native):
     assert not any_scope_has_a_value()
 
 
+@needs_fork
 def test_a_forked_child_goes_on_in_its_contexts(native):
     async def main():
         with scoped(9):

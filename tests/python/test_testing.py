@@ -14,7 +14,7 @@ import threading
 import unittest
 
 import pytest
-from support import write
+from support import needs_fork, write
 
 import paddle_flags as pf
 from paddle_flags.testing import isolated
@@ -294,6 +294,7 @@ def test_a_library_that_is_loaded_within_stays_and_loses_its_values(name, plugin
     assert library.value() == 5
 
 
+@needs_fork
 def test_what_a_forked_child_does_stays_there(name):
     flag = pf.define(name, 1)
     with isolated(**{name: 2}):
@@ -306,6 +307,7 @@ def test_what_a_forked_child_does_stays_there(name):
     assert flag.value == 1
 
 
+@needs_fork
 def test_a_child_can_end_the_block_itself(name):
     flag = pf.define(name, 1)
     scope = isolated(**{name: 2})
