@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from support import LIBDIR, ROOT, build, build_plugin, run, write
+from support import ROOT, build, build_plugin, run, write
+
+from paddle_flags._core import paths
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-REGISTRY = Path(LIBDIR) / "libpd_flags.so"
+REGISTRY = Path(paths.get_shared_library())
 HOST_SOURCE = ROOT / "tests" / "c" / "join_host.c"
 
 # What most plugins of these tests are: a flag of each kind, and how C reads them.

@@ -81,10 +81,12 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
     out.parent.mkdir(parents=True, exist_ok=True)
     options = [*CHECKED, f"-I{INCLUDE}"]
     if WINDOWS:
-        out = out if "-shared" in flags else out.with_name(f"{out.name}.exe")
+        is_shared = "-shared" in flags
+        out = out if is_shared else out.with_name(f"{out.name}.exe")
         options += ["-D__USE_MINGW_ANSI_STDIO=1", "-static-libgcc", f"-I{SHIM}"]
-        options += ["-static"] if compiler is CXX else []  # without the DLLs of the compiler
-        flags = tuple(flag for flag in flags if not ONLY_ELF.fullmatch(flag))
+        # Without the DLLs of the compiler, which Python doesn't look for.
+        options += ["-static"] if is_shared or compiler is CXX else []
+        flags = (*(flag for flag in flags if not ONLY_ELF.fullmatch(flag)), "-lpthread")
     run(*compiler, *WARNINGS, *options, *sources, "-o", out, *flags)
     return out
 

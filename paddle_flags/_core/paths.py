@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
 # realpath: build systems compare paths, and installs may be symbolic links. Where a distribution
 # installs headers and libraries elsewhere, links in the package lead there.
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 # Windows searches PATH instead, so programs need the directory of pd_flags.dll there, or a copy.
 _HAS_RUN_PATHS = os.name != "nt"
+_SHARED_LIBRARIES = {"win32": "pd_flags.dll", "darwin": "lib/libpd_flags.dylib"}
 
 
 def get_include(*, compat: bool = False) -> str:
@@ -28,6 +30,12 @@ def get_library_dir() -> str:
     extension modules.
     """
     return os.path.dirname(os.path.realpath(os.path.join(_PACKAGE, "lib", "libpd_flags.so")))
+
+
+def get_shared_library() -> str:
+    """Return the path of the library itself, which Windows finds beside the extension modules."""
+    name = _SHARED_LIBRARIES.get(sys.platform, "lib/libpd_flags.so")
+    return os.path.join(_PACKAGE, *name.split("/"))
 
 
 def get_static_library() -> str:

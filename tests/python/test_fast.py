@@ -14,9 +14,10 @@ import weakref
 from typing import Any
 
 import pytest
-from support import LIBDIR, build_plugin, run, write
+from support import build_plugin, run, write
 
 import paddle_flags as pf
+from paddle_flags._core import paths
 from paddle_flags._native import ffi
 
 
@@ -265,7 +266,7 @@ def test_a_list_that_did_not_change_is_the_same_tuple(name):
 
 def test_a_list_is_read_anew_whoever_changes_it(name):
     flag = pf.define(name, [1, 2])
-    library = ctypes.CDLL(f"{LIBDIR}/libpd_flags.so")
+    library = ctypes.CDLL(paths.get_shared_library())
     library.pd_flag_set_from_string.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     assert flag.value == (1, 2)
     assert library.pd_flag_set_from_string(address(flag), b"3,4", None) == 0
@@ -427,7 +428,7 @@ def address(flag: pf.Flag[Any]) -> int:
 
 def test_readers_beside_a_native_writer_see_whole_values_alone(name, native):
     text, number = pf.define(f"{name}_text", "even"), pf.define(f"{name}_number", -1)
-    library = ctypes.CDLL(f"{LIBDIR}/libpd_flags.so")
+    library = ctypes.CDLL(paths.get_shared_library())
     write_both = native.write_both
     write_both.restype = ctypes.c_long
     write_both.argtypes = [ctypes.c_void_p] * 4

@@ -84,7 +84,7 @@ from paddle_flags._core import paths
 
 setter = ctypes.CDLL(sys.argv[1])
 setter.set_once.restype = setter.set_here.restype = ctypes.c_char_p
-library = ctypes.CDLL(f"{paths.get_library_dir()}/libpd_flags.so")
+library = ctypes.CDLL(paths.get_shared_library())
 set_by_name = ctypes.cast(library.pd_flag_set_by_name, ctypes.c_void_p)
 
 def set_once(name, text):
@@ -472,7 +472,7 @@ assert pf.op("add")(3) == 3
     "set by native threads": """
 import ctypes
 from paddle_flags._core import paths
-library = ctypes.CDLL(f"{paths.get_library_dir()}/libpd_flags.so")
+library = ctypes.CDLL(paths.get_shared_library())
 flag = pf.define('watched', 0)
 flag.watch(lambda flag: flag.value)
 ctypes.CDLL(sys.argv[1]).start(ctypes.cast(library.pd_flag_set_by_name, ctypes.c_void_p), 4)
