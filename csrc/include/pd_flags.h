@@ -83,6 +83,8 @@
 #ifndef PD_CDEF
 #include <pd_flags/names_push.h>
 
+#include <pd_flags/language.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -33,6 +33,8 @@
 
 #include <pd_flags/names_push.h>
 
+#include <pd_flags/language.h>
+
 #if !defined(__cplusplus) || __cplusplus < 201103L
 #error "pd_flags.hpp needs C++11 or newer; pd_flags.h is for C too"
 #endif

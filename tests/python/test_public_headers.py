@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from mingw import compiler as mingw_compiler
-from support import ROOT, WARNINGS, run, tool, write
+from support import CXX, ROOT, WARNINGS, run, tool, write
 from test_headers import EVERYTHING, NEWEST, STRICT, STRICT_C, STRICT_CXX
 
 if TYPE_CHECKING:
@@ -67,6 +67,19 @@ def test_the_headers_are_found() -> None:
 def test_a_header_brings_all_that_it_needs(header: str, tmp_path: Path) -> None:
     text = f"#include <{header}>\n#include <{header}>\n{USES.get(header, '')}"
     compile_text(text, tmp_path, ["clang++"], *WARNINGS, f"-std=c++{needs(header)}")
+
+
+@pytest.mark.parametrize("header", [*PUBLIC, "pd_flags/record.h"])
+def test_microsofts_compiler_is_told_to_be_clang_cl(header: str, tmp_path: Path) -> None:
+    source = write(tmp_path / "plugin.cc", f"#include <{header}>\n")
+    as_cl = ["-U__clang__", "-D_MSC_VER=1940", "-D_WIN32", "-D_WIN64"]
+    if header == "pd_flags.hpp" or header.startswith("absl/"):  # they ask for a standard themselves
+        as_cl += ["-U__cplusplus", "-D__cplusplus=199711L"]  # which cl.exe says of itself
+    words = [*CXX, f"-std=c++{needs(header)}", *as_cl, *ON_PATH, "-E", source]
+    ended = run(*words, "-o", tmp_path / "plugin.ii", check=False)
+    errors = [line for line in ended.stderr.splitlines() if "error: " in line]
+    assert ended.returncode != 0
+    assert "use clang-cl" in errors[0]
 
 
 # Numbers, durations and C text, with all that a flag does but messages.

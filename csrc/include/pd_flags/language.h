@@ -1,7 +1,14 @@
-/* Brackets for parts of the headers that stay C in a C++ program: C linkage, and no C++
- * warnings about C idioms. */
+/* Which compilers the headers can't use, and brackets for parts of the headers that stay C in a C++
+ * program: C linkage, and no C++ warnings about C idioms. */
 #ifndef PD_FLAGS_LANGUAGE_H
 #define PD_FLAGS_LANGUAGE_H
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#error "pd_flags needs what Microsoft's cl.exe lacks, such as __attribute__: use clang-cl"
+#elif defined(_MSC_VER) && defined(__attribute__)
+/* Headers do so for cl.exe, and take clang-cl for it: flags would be left out without an error. */
+#error "a header included before pd_flags defines __attribute__ as a macro, which clang-cl doesn't need"
+#endif
 
 #ifdef __cplusplus
 #define PD__BEGIN_C                                                            \

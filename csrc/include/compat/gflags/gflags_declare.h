@@ -19,6 +19,7 @@
 #include <pd_flags/names_push.h>
 
 #include <pd_flags/gflags_word_map.h>
+#include <pd_flags/language.h>
 
 #include <stdint.h>
 

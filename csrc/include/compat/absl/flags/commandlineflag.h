@@ -4,6 +4,8 @@
 #elif !defined(ABSL_FLAGS_COMMANDLINEFLAG_H_)
 #define ABSL_FLAGS_COMMANDLINEFLAG_H_
 
+#include <pd_flags/language.h>
+
 #if __cplusplus < 201703L
 #error "absl/flags/commandlineflag.h needs C++17 or newer"
 #endif

@@ -10,6 +10,8 @@
 #define ABSL_FLAGS_DECLARE_H_
 #define PD_COMPAT_ABSL_DECLARE_H
 
+#include <pd_flags/language.h>
+
 #if __cplusplus < 201703L
 #error "absl/flags/declare.h needs C++17 or newer"
 #endif

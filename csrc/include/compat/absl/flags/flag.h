@@ -11,6 +11,8 @@
 #elif !defined(ABSL_FLAGS_FLAG_H_)
 #define ABSL_FLAGS_FLAG_H_
 
+#include <pd_flags/language.h>
+
 #if __cplusplus < 201703L
 #error "absl/flags/flag.h needs C++17 or newer"
 #endif

@@ -4,6 +4,8 @@
 #elif !defined(ABSL_FLAGS_REFLECTION_H_)
 #define ABSL_FLAGS_REFLECTION_H_
 
+#include <pd_flags/language.h>
+
 #if __cplusplus < 201703L
 #error "absl/flags/reflection.h needs C++17 or newer"
 #endif
