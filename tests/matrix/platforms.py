@@ -43,6 +43,9 @@ WINDOWS_JOINS = {
     "header, gc-sections": Join("", COLLECTED),
     "header, C++": Join("", ("-std=gnu++20",), "g++"),
     "header, clang, lld": Join("", ("-O2", "-fuse-ld=lld"), "clang"),
+    # Microsoft's ABI: tests/msvc.py builds.
+    "header, clang-cl, ucrt": Join("", ("/O2",), "clang-cl"),
+    "header, clang, no C library": Join("", ("-O2",), "clang, msvc"),
     "shared library": Join("shared"),
     "static copy": Join("own"),
     "static, all exported": Join("own", ("-Wl,--export-all-symbols",)),
@@ -121,6 +124,7 @@ PLATFORMS = {
             "x86_64-w64-mingw32-gcc": "gcc-mingw-w64-x86-64",
             "x86_64-w64-mingw32-g++": "g++-mingw-w64-x86-64",
             "wine": "wine",
+            "lld-link": "lld",
             **LLVM,
         },
         joins=WINDOWS_JOINS,

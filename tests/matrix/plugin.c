@@ -2,8 +2,16 @@
  * COPY it links the library, and can parse and set like a host; with SCOPES that isn't an older
  * version, which lacks them. */
 #include <pd_flags.h>
+#if COPY
 #include <stdio.h>
+#endif
+#ifdef _MSC_VER /* without Microsoft's headers; 0: not set, else the length with its NUL */
+unsigned long GetEnvironmentVariableA(const char *name, char *buffer, unsigned long size);
+#define MUST_LEAVE (GetEnvironmentVariableA("MATRIX_UNLOADS", NULL, 0) > 1)
+#else
 #include <stdlib.h>
+#define MUST_LEAVE (getenv("MATRIX_UNLOADS") && *getenv("MATRIX_UNLOADS"))
+#endif
 
 #define JOIN_(x, y) x##y
 #define JOIN(x, y) JOIN_(x, y)
@@ -37,10 +45,7 @@ PD_IMPORT_SCOPED_int32(a_scoped, 1);
 static int32_t fallback(int32_t n) { return n - 1; }
 static int32_t better(int32_t n) { return n + 2; }
 /* A module stays loaded once another one can call it: not in a case that is to unload it. */
-static const char *usable(void) {
-  const char *unloads = getenv("MATRIX_UNLOADS");
-  return unloads && *unloads ? "b must leave" : NULL;
-}
+static const char *usable(void) { return MUST_LEAVE ? "b must leave" : NULL; }
 PD_IMPORT_OP(a_step, int32_t, (int32_t), fallback);
 PD_IMPL(a_step, better, better, .rank = 100, .usable = usable);
 #define SCOPED PD_SCOPED(a_scoped)

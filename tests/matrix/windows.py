@@ -1,4 +1,4 @@
-"""The matrix on Windows: mingw-w64 builds, Wine runs."""
+"""The matrix on Windows: mingw-w64, clang and lld-link build, Wine runs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import mingw
+import msvc
 from versions import newer, older
 
 if TYPE_CHECKING:
-    from platforms import Case, Platform
+    from platforms import Case, Join, Platform
 
 HERE = Path(__file__).resolve().parent
+# How tests/msvc.py builds: the driver of clang, and whether there is a C library.
+MICROSOFTS = {"clang-cl": ("clang-cl", True), "clang, msvc": ("clang", False)}
 RESOLVED = "-Wl,-u,a_own_level,-u,b_own_level"  # else the program would import neither
 
 
@@ -69,8 +72,18 @@ class WindowsBuilder:
         sources = [HERE / "plugin.c", *([HERE / "common.c"] if common else [])]
         language = ["-static", "-x", "c++"] if join.compiler == "g++" else []
         out = self.directory / place.replace(",", "") / f"{letter}.dll"
+        if join.compiler in MICROSOFTS:
+            return self.microsofts(join, out, defines, sources)
         flags = ["-shared", *defines, *join.flags, *language, *sources]
         return self.compile(join.compiler, out, join.copy, *flags)
+
+    def microsofts(self, join: Join, out: Path, defines: list[str], sources: list[Path]) -> Path:
+        """Build a plugin of Microsoft's ABI unless it was built before."""
+        if out not in self.made:
+            driver, ucrt = MICROSOFTS[join.compiler]
+            msvc.build(out, *sources, driver=driver, ucrt=ucrt, flags=[*join.flags, *defines])
+            self.made.add(out)
+        return out
 
     def driver(self, case: Case, a: Path, b: Path) -> Path:
         """Build the host; one that is linked with plugins knows their names alone."""
