@@ -108,6 +108,9 @@ layers: ## Check that files use only earlier layers; ARGS="--draw" or "--write"
 lists: ## Generate the code that follows from the lists in the headers
 	$(PYTHON) tools/lists.py
 
+corpus: $(VENV)/test $(VENV)/release ## Build this version's plugins of tests/corpus again, until it is released
+	$(BIN)/python tests/corpus/build.py $(ARGS)
+
 abi: ## Compare the binary interface with its record; ARGS=--renew
 	$(PYTHON) tools/abi.py $(ARGS)
 
@@ -184,4 +187,4 @@ check:
 	@tools/check.sh $(MAKECMDGOALS)
 
 .DELETE_ON_ERROR:
-.PHONY: help real live demo fluid test test-all lint analyze format matrix matrix-peers bench bench-instructions layers lists abi asan tsan stress mutation fuzz library wheel sdist release docs clean check
+.PHONY: help real live demo fluid test test-all lint analyze format matrix matrix-peers bench bench-instructions layers lists corpus abi asan tsan stress mutation fuzz library wheel sdist release docs clean check

@@ -18,6 +18,7 @@
  *   modules                   how many modules are present
  *   cells NAME                how many variables follow the flag
  *   mapped PATH               yes or no
+ *   json                      pd_report_json, with hidden flags
  *   exit                      _exit: no destructor runs
  *
  * PATH "-" is the program itself. */
@@ -27,6 +28,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifndef RTLD_DEEPBIND /* musl has none */
+#define RTLD_DEEPBIND 0
+#endif
 
 #define PD_NO_MODULE_RECORD
 #include <pd_flags.h>
@@ -181,6 +186,19 @@ int host_knows(const char *name) {
   return library && PD(pd_flag_find)(name, &flag, NULL) == PD_OK;
 }
 
+static void print_part(const char *text, size_t length, void *context) {
+  (void)context;
+  fwrite(text, 1, length, stdout);
+}
+
+static void print_json(void) {
+  pd_help help = {.size = sizeof help, .kind = PD_HELP_FULL, .pattern = ""};
+  pd_report_options options = {.size = sizeof options, .help = &help};
+  pd_error err;
+  pd_status status = PD(pd_report_json)(&options, print_part, NULL, &err);
+  if (status != PD_OK) tell(status, &err);
+}
+
 static int is_mapped(const char *path) {
   void *handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
   if (handle) dlclose(handle);
@@ -194,6 +212,7 @@ static int is(const char *word, const char *name) { return !strcmp(word, name); 
 /* Give how many arguments the command took. */
 static int obey(char **word) {
   if (is(word[0], "modules")) return count_modules(), 0;
+  if (is(word[0], "json")) return print_json(), 0;
   if (is(word[0], "exit")) fflush(stdout), _exit(0);
   if (is(word[0], "load")) return load(word[1]), 1;
   if (is(word[0], "get")) return get(word[1]), 1;
