@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import corpora
+import mingw
+import msvc
 import pytest
 from joining import HOST_SOURCE, REGISTRY, environment, python
-from support import INCLUDE, build_plugin, package, run, tool
+from support import INCLUDE, build_plugin, package, run, tool, zig
 from versions import build_library
 
 if TYPE_CHECKING:
@@ -149,7 +151,12 @@ def test_a_module_of_macos_has_its_record_and_needs_only_the_system(
 
 @pytest.mark.release  # runs all compilers
 def test_building_the_corpus_again_gives_the_same_bytes(tmp_path: Path) -> None:
-    package("ziglang")
+    for name in ("clang", "clang-19", "musl-gcc", "aarch64-linux-gnu-gcc", "ld.lld"):
+        tool(name)
+    tool("lld-link", "lld")
+    mingw.compiler("g++")
+    msvc.standard_library("clang")
+    zig()
     for name in ("one", "another"):
         run(sys.executable, corpora.CORPUS / "build.py", "--into", tmp_path / name)
     assert corpora.sums(tmp_path / "one") == corpora.sums(tmp_path / "another")
