@@ -2,28 +2,42 @@
 # Run the commands of README's "Try it" on a minimal Debian with nothing else on it: its apt-get line
 # as root, then its make lines in a clean clone of HEAD, as an ordinary user with private files (umask
 # 077), as root, or as both; or, with `none`, install and run nothing of README. Then run more shell
-# commands in the clone, as root.
+# commands in the clone, as root; DIR is their /mnt.
 #   tools/bare.sh SUITE DIR [user|root|none ...] [-- COMMAND ...]     user and root by default
-# SUITE is bookworm (Debian 12), trixie (13), sid (unstable) or another one that debootstrap knows.
+# SUITE is bookworm (Debian 12), trixie (13), sid (unstable) or another one that debootstrap knows;
+# trixie/arm64 is Debian 13 for another processor, which qemu-user-static emulates.
 # DIR/system is replaced. Downloads are kept in ${PD_CACHE:-build/cache}. apt and pip use this
 # machine's sources. Needs debootstrap.
 set -euo pipefail
 
-# This script runs in mount and process namespaces of its own, which end with it.
+# Map all users to themselves in this process's user namespace, once it has one of its own.
+map_users() {
+  while [[ /proc/$$/ns/user -ef /proc/self/ns/user ]]; do sleep 0.1; done
+  echo 0 0 65536 | tee /proc/$$/gid_map >/proc/$$/uid_map
+}
+
+# This script runs in mount and process namespaces of its own, which end with it. The emulator is
+# registered in a user namespace of its own, with the same users, from Linux 6.7 on.
 if [[ ! ${PD_BARE_INSIDE-} ]]; then
   ((EUID == 0)) || { echo "bare.sh: needs root, for chroot and mount" >&2; exit 1; }
   command -v debootstrap >/dev/null ||
     { echo "bare.sh: debootstrap is missing: apt-get install debootstrap" >&2; exit 1; }
-  (($# > 1)) || { sed -n 's/^# *//; 2,10p' "$0" >&2; exit 2; }
+  (($# > 1)) || { sed -n 's/^# *//; 2,9p' "$0" >&2; exit 2; }
   export PD_BARE_INSIDE=1
-  exec unshare --mount --propagation private --pid --fork --kill-child --mount-proc "$0" "$@"
+  namespaces=(unshare --mount --propagation private --pid --fork --kill-child --mount-proc)
+  [[ $1 == */* ]] || exec "${namespaces[@]}" "$0" "$@"
+  map_users &
+  # The capabilities of root come with the first program that starts after users are mapped.
+  exec unshare --user sh -c \
+    'until read -r _ </proc/self/uid_map; do sleep 0.1; done; exec "$@"' sh "${namespaces[@]}" "$0" "$@"
 fi
 
 trap 'exit 130' INT TERM # the first process of a namespace would ignore the signals
 tree=$(cd "$(dirname "$0")/.." && pwd)
-suite=$1
-mkdir -p "$2" "${PD_CACHE:-$tree/build/cache}/$suite"
-cache=$(cd "${PD_CACHE:-$tree/build/cache}/$suite" && pwd)
+suite=${1%/*}
+[[ $1 != */* ]] || machine=${1#*/}
+mkdir -p "$2" "${PD_CACHE:-$tree/build/cache}/$1"
+cache=$(cd "${PD_CACHE:-$tree/build/cache}/$1" && pwd)
 system=$(cd "$2" && pwd)/system
 shift 2
 TIMEFORMAT="bare: %R s, of it %U s + %S s of processors"
@@ -55,6 +69,16 @@ pip_settings() {
   done
 }
 
+# Have Linux run programs for other processors with QEMU, as long as this script runs.
+emulate_machines() {
+  local format formats=(/usr/lib/binfmt.d/qemu-*.conf)
+  [[ -e ${formats[0]} ]] ||
+    { echo "bare.sh: ${formats[0]} is missing: apt-get install qemu-user-static" >&2; exit 1; }
+  mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc
+  for format in "${formats[@]}"; do cat "$format" >/proc/sys/fs/binfmt_misc/register; done
+  export container=lxc # so that debootstrap binds devices, which it can't make in this namespace
+}
+
 # Unpack a minimal system; download it if that hasn't been done.
 make_system() {
   local base=$cache/minbase.tar mirror
@@ -64,8 +88,8 @@ make_system() {
     say "Downloading a minimal Debian ($suite)"
     mirror=$(suite_sources | awk '$3 == "'"$suite"'" { print $2; exit }')
     # shellcheck disable=SC2086  # without a mirror, debootstrap has its own
-    debootstrap --variant=minbase "$suite" "$system" $mirror >"$cache/debootstrap.log" ||
-      { tail "$cache/debootstrap.log" >&2; exit 1; }
+    debootstrap ${machine:+"--arch=$machine"} --variant=minbase "$suite" "$system" $mirror \
+      >"$cache/debootstrap.log" || { tail "$cache/debootstrap.log" >&2; exit 1; }
     rm -rf "$system"/var/cache/apt/archives/*.deb
     tar -C "$system" --numeric-owner -cf "$base.part" .
     mv "$base.part" "$base"
@@ -100,10 +124,11 @@ copy_certificates() {
 mount_system() {
   mount -t proc proc "$system/proc"
   mount -t tmpfs -o mode=755 tmpfs "$system/dev"
-  local name major minor
-  while read -r name major minor; do
-    mknod -m 666 "$system/dev/$name" c "$major" "$minor"
-  done <<<$'null 1 3\nzero 1 5\nfull 1 7\nrandom 1 8\nurandom 1 9\ntty 5 0'
+  local name
+  for name in null zero full random urandom tty; do
+    touch "$system/dev/$name"
+    mount --bind "/dev/$name" "$system/dev/$name"
+  done
   mkdir "$system/dev/pts" "$system/dev/shm"
   mount -t devpts -o newinstance,ptmxmode=666,mode=620,gid=5 devpts "$system/dev/pts"
   mount -t tmpfs -o mode=1777 tmpfs "$system/dev/shm"
@@ -111,6 +136,7 @@ mount_system() {
   ln -s /proc/self/fd "$system/dev/fd"
   mkdir -p "$cache/apt/partial"
   mount --bind "$cache/apt" "$system/var/cache/apt/archives"
+  mount --bind "$(dirname "$system")" "$system/mnt"
 }
 
 # Run a command in the system as USER, with a clean environment.
@@ -162,6 +188,7 @@ run_as() {
 }
 
 git -C "$tree" diff --quiet HEAD || say "What is not committed is left out."
+[[ ! ${machine-} ]] || emulate_machines
 make_system
 configure_network
 copy_certificates
@@ -170,7 +197,7 @@ mount_system
 copy_certificates
 mapfile -t commands < <(readme make)
 ((${#commands[@]})) || { echo "bare.sh: README's \"Try it\" has no line of make" >&2; exit 1; }
-[[ ${1:---} != -- ]] || set -- user root "$@"
+(($#)) || set -- user root
 while (($#)); do
   case $1 in
     user)
