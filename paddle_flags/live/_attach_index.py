@@ -36,6 +36,8 @@ _MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 2
 class _Image(NamedTuple):
     """A loaded file: the program or a library."""
 
+    start: int
+    """Where the file's first byte is."""
     base: int
     segments: tuple[tuple[int, int, int, int, int], ...]
     """Type, access, address, size and alignment, as the program headers have them."""
@@ -112,7 +114,7 @@ def _read_image(memory: Memory, region: Region, head: bytes) -> _Image | None:
         segments.append((kind, access, address, length, align))
         if kind == _PT_LOAD and origin is None:
             origin = address - offset
-    return None if origin is None else _Image(region.start - origin, tuple(segments))
+    return None if origin is None else _Image(region.start, region.start - origin, tuple(segments))
 
 
 # ---- Records of copies ----
@@ -138,13 +140,13 @@ def _iter_copies(memory: Memory) -> Iterator[_Copy]:
                 notes = memory.read(start, min(size, _NOTES_MAX))
             except Unreadable:
                 continue
-            for at in _record_addresses(start, notes, align):
+            for at in _record_addresses(image, start, notes, align):
                 copy = _read_copy(memory, image, at)
                 if copy:
                     yield copy
 
 
-def _record_addresses(start: int, notes: bytes, align: int) -> Iterator[int]:
+def _record_addresses(image: _Image, start: int, notes: bytes, align: int) -> Iterator[int]:
     padding = 7 if align == 8 else 3
     at = 0
     while at + 12 <= len(notes):
@@ -154,8 +156,11 @@ def _record_addresses(start: int, notes: bytes, align: int) -> Iterator[int]:
         if end > len(notes):
             return
         name = notes[at + 12 : at + 12 + name_size]
-        if kind == _NOTE_COPY and size == 4 and name == _NOTE_NAME:
-            yield start + body + struct.unpack_from("=i", notes, body)[0]
+        if kind == _NOTE_COPY and size >= 4 and name == _NOTE_NAME:
+            distance, *to_start = struct.unpack_from("=ii" if size >= 8 else "=i", notes, body)
+            # Tools such as patchelf move notes, and leave the distances that they hold.
+            moved = start + body + 4 + to_start[0] - image.start if to_start else 0
+            yield start + body + distance - moved
         at = at + (end - at + padding & ~padding)
 
 

@@ -147,7 +147,7 @@ def test_the_note_of_the_header_has_the_documented_bytes(maker: Maker, plain: Pa
     assert [int(offset) for offset, _, _ in rows] == [0, *ends[:-1]]
     assert ends[-1] == note.stat().st_size
     sections = run(tool("readelf", "binutils"), "-SW", library).stdout
-    assert re.search(r" \.note\.pd_flags +NOTE +\w+ \w+ 00001c 00 +A +0 +0 +4\n", sections)
+    assert re.search(r" \.note\.pd_flags +NOTE +\w+ \w+ 000020 00 +A +0 +0 +4\n", sections)
 
 
 @pytest.mark.parametrize(
@@ -170,12 +170,13 @@ def test_the_note_leads_to_the_record_on_other_machines(maker: Maker, target: st
     run(tool("ld.lld", "lld"), "-shared", "--gc-sections", built, "-o", library)
     listed = run("readelf", "-SsW", library).stdout
     record = re.search(r": ([0-9a-f]+) +(\d+) OBJECT .* pd__module_v1$", listed, re.MULTILINE)
-    note = re.search(r"\.note\.pd_flags +NOTE +([0-9a-f]+) ([0-9a-f]+) 00001c", listed)
+    note = re.search(r"\.note\.pd_flags +NOTE +([0-9a-f]+) ([0-9a-f]+) 000020", listed)
     assert record
     assert note
     address, offset = int(note[1], 16), int(note[2], 16)
-    (distance,) = struct.unpack_from("<i", library.read_bytes(), offset + 24)
+    distance, to_first_byte = struct.unpack_from("<ii", library.read_bytes(), offset + 24)
     assert address + 24 + distance == int(record[1], 16)
+    assert address + 28 + to_first_byte == 0
     assert (
         int(record[2]) == layout("pd_module_record", "64" if "64" in target else "32")["whole"][1]
     )

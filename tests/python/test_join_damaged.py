@@ -58,6 +58,18 @@ def test_a_module_by_hand_joins_without_a_constructor_when_it_is_loaded_by_path(
     assert said == ["ok", "ok", "ok", "42"]
 
 
+def test_a_module_joins_whose_note_was_moved_after_linking(maker: Maker, host: Path) -> None:
+    # patchelf leaves the distances as they were where the note came from.
+    both = NOTE.replace("9, 4", "9, 8") + "\\n.hidden __ehdr_start\\n.long __ehdr_start - ."
+    for distance in ("0", "0x2000", "-0x2000"):
+        moved = both.replace("- .", f"- . + {distance}")
+        plugin = by_hand(maker, f"moved_{distance}".replace("-", "down_"), note=moved)
+        said = obey(
+            host, f"registry {REGISTRY}", f"load {plugin}", f"call {plugin} level", "modules"
+        )
+        assert said == ["ok", "ok", "6", "1"]
+
+
 @pytest.mark.parametrize(
     ("name", "note"),
     [

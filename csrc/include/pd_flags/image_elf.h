@@ -64,15 +64,32 @@ PD__HELPER int pd__holds(const pd__image *image, uintptr_t address, uint64_t siz
   return 0;
 }
 
+/* How far a note has been moved since the linker wrote it. Tools that make room for program headers
+ * move the sections behind them to the end of the file: patchelf does, for example for auditwheel. */
+PD__READS_IMAGE
+PD__HELPER uintptr_t pd__note_shift(const pd__image *image, const pd__nhdr *note,
+                                    const char *body) {
+  if (note->n_descsz < 8) return 0;
+  const int32_t *to_first_byte = (const int32_t *)(const void *)body + 1;
+  for (uint16_t i = 0; i < image->count; i++) {
+    const pd__phdr *segment = &image->segments[i];
+    if (segment->p_type != PD__PT_LOAD || segment->p_offset != 0) continue;
+    uintptr_t linked = (uintptr_t)to_first_byte + (uintptr_t)(intptr_t)*to_first_byte;
+    return linked - (image->base + segment->p_vaddr);
+  }
+  return 0;
+}
+
 /* The record of `size` bytes that a note of `type` points to, or NULL for other notes. */
 PD__READS_IMAGE
 PD__HELPER void *pd__record_of(const pd__image *image, const pd__nhdr *note, const char *body,
                                uint32_t type, uint64_t size) {
-  if (note->n_type != type || note->n_descsz != 4 || note->n_namesz != sizeof PD_NOTE_NAME ||
+  if (note->n_type != type || note->n_descsz < 4 || note->n_namesz != sizeof PD_NOTE_NAME ||
       __builtin_memcmp(note + 1, PD_NOTE_NAME, sizeof PD_NOTE_NAME) != 0) {
     return NULL;
   }
   uintptr_t at = (uintptr_t)body + (uintptr_t)(intptr_t)*(const int32_t *)(const void *)body;
+  at -= pd__note_shift(image, note, body);
   int sound = at % sizeof(void *) == 0 && pd__holds(image, at, size, PD__PF_R | PD__PF_W);
   return sound ? (void *)at : NULL;
 }

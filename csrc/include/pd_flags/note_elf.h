@@ -21,19 +21,22 @@
 #endif
 #define PD__LIST(flag) static const void *pd__listed_##flag PD__LISTED = &pd__def_##flag
 
-/* A note for `record`: the sizes of its name and its descriptor, its type, and both. In assembly,
- * because C can't express a distance, `record - .`, which needs no relocation. Only once in each
+/* A note for `record`: the sizes of its name and its descriptor, its type, and both. The descriptor
+ * is two distances, of which the one to the file's first byte tells if the note has been moved. In
+ * assembly, because C can't express a distance, which needs no relocation. Only once in each
  * assembler file, hence .ifndef: link-time optimization pastes the assembly of many sources into
  * one. Not in a COMDAT group, because lld collects grouped notes as garbage. */
 #define PD__NOTE(type, record)                                                 \
   __asm__(".ifndef .Lpd_note_" record "\n"                                     \
           ".pushsection .note.pd_flags,\"a\",%note\n"                          \
           ".balign 4\n"                                                        \
-          ".long 9, 4, " type "\n"                                             \
+          ".long 9, 8, " type "\n"                                             \
           ".asciz \"" PD_NOTE_NAME "\"\n"                                      \
           ".balign 4\n"                                                        \
           ".Lpd_note_" record ":\n"                                            \
           ".long " record " - .\n"                                             \
+          ".hidden __ehdr_start\n"                                             \
+          ".long __ehdr_start - .\n"                                           \
           ".popsection\n"                                                      \
           ".endif\n")
 

@@ -2,8 +2,8 @@
  * other languages. Everything here is fixed for PD_ABI_VERSION 1: structs grow only at their end,
  * and contain their size.
  *
- * A module carries ELF notes. Each holds, as its descriptor, the distance in bytes from the
- * descriptor to a record: a pd_module_record that lists the module's definitions, or the
+ * A module carries ELF notes. Each holds, in its descriptor, the distance in bytes from there
+ * to a record: a pd_module_record that lists the module's definitions, or the
  * pd_copy_record of code that can host the registry. Whichever is loaded second, module or
  * registry, finds the other by walking the notes of the loaded images. */
 #ifndef PD_FLAGS_RECORD_H

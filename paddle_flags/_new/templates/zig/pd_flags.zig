@@ -104,10 +104,12 @@ comptime {
     asm (
         \\.pushsection .note.pd_flags,"a",%note
         \\.balign 4
-        \\.long 9, 4, 1
+        \\.long 9, 8, 1
         \\.asciz "pd_flags"
         \\.balign 4
         \\.long pd__zig_record - .
+        \\.hidden __ehdr_start
+        \\.long __ehdr_start - .
         \\.popsection
     );
 }
@@ -336,7 +338,7 @@ const Image = extern struct {
             const head = (12 + @as(usize, words[0]) + pad) & ~pad;
             if (head + words[1] > bytes.len - at) break;
             const name = bytes[at + 12 ..][0..words[0]];
-            if (words[2] == 2 and words[1] == 4 and equal(name, "pd_flags\x00")) {
+            if (words[2] == 2 and words[1] >= 4 and equal(name, "pd_flags\x00")) {
                 if (image.hostAt(start + at + head)) |host| return host;
             }
             at = @min(bytes.len, at + ((head + words[1] + pad) & ~pad));

@@ -168,10 +168,12 @@ macro_rules! module {
         std::arch::global_asm!(
             ".pushsection .note.pd_flags,\"a\",%note",
             ".balign 4",
-            ".long 9, 4, 1",
+            ".long 9, 8, 1",
             ".asciz \"pd_flags\"",
             ".balign 4",
             ".long {record} - .",
+            ".hidden __ehdr_start",
+            ".long __ehdr_start - .",
             ".popsection",
             record = sym RECORD,
         );
@@ -615,7 +617,7 @@ impl Image {
             if head + size > bytes.len() - at {
                 break;
             }
-            if kind == 2 && size == 4 && bytes[at + 12..at + 12 + name] == *b"pd_flags\0" {
+            if kind == 2 && size >= 4 && bytes[at + 12..at + 12 + name] == *b"pd_flags\0" {
                 let host = self.host_at(start + at + head);
                 if !host.is_null() {
                     return host;
