@@ -54,6 +54,18 @@ typedef struct fast_state {
 #define FAST_END_SECTION() }
 #endif
 
+/* A lock for what belongs to the process, likewise. Whoever holds it calls no Python: a fork, for
+ * example, waits until each thread is between two byte codes, and so holds none. */
+#ifdef Py_GIL_DISABLED
+typedef PyMutex fast_mutex;
+#define FAST_LOCK(mutex) PyMutex_Lock(mutex)
+#define FAST_UNLOCK(mutex) PyMutex_Unlock(mutex)
+#else
+typedef char fast_mutex;
+#define FAST_LOCK(mutex) ((void)(mutex))
+#define FAST_UNLOCK(mutex) ((void)(mutex))
+#endif
+
 /* Replaces an owned reference, or NULL, by a new one to `value`. */
 static inline void fast_set_reference(PyObject **field, PyObject *value) {
   PyObject *old = *field;

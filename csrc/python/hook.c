@@ -23,9 +23,10 @@ struct fast_gate {
   fast_gate *next;   /* of another interpreter */
 };
 
-/* Guarded by the GIL. */
+/* Guards the next two and each gate's `functions`. */
+static fast_mutex gates_lock;
 static fast_gate *gates; /* of all interpreters that are there */
-static bool ended;       /* the main interpreter has closed them, as Python ends */
+static bool ended;       /* the main interpreter has closed them, as Python ends; atomic */
 
 /* What the library has as the context of a hook. */
 typedef struct hook {
@@ -101,11 +102,20 @@ static void leave_gate(hook_call *made) {
   PyGILState_Release(made->lock);
 }
 
+/* Returns a new reference; NULL: the gate is closed. */
+static PyObject *get_gate_functions(const fast_gate *gate) {
+  FAST_LOCK(&gates_lock);
+  PyObject *functions = Py_XNewRef(gate->functions);
+  FAST_UNLOCK(&gates_lock);
+  return functions;
+}
+
 /* Returns the function of the hook, a new reference; NULL if there is none. */
 static PyObject *get_hook_function(const hook_call *made, const void *context) {
   PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
-  PyObject *function =
-      key && made->gate->functions ? fast_dict_get(made->gate->functions, key) : NULL;
+  PyObject *functions = get_gate_functions(made->gate);
+  PyObject *function = key && functions ? fast_dict_get(functions, key) : NULL;
+  Py_XDECREF(functions);
   Py_XDECREF(key);
   return function;
 }
@@ -123,7 +133,9 @@ static PyObject *call_hook_function(const hook_call *made, const void *context, 
 
 static void forget_hook_function(const hook_call *made, const void *context) {
   PyObject *key = PyLong_FromVoidPtr((void *)(uintptr_t)context);
-  if (key && made->gate->functions) PyDict_DelItem(made->gate->functions, key);
+  PyObject *functions = get_gate_functions(made->gate);
+  if (key && functions) PyDict_DelItem(functions, key);
+  Py_XDECREF(functions);
   Py_XDECREF(key);
   PyErr_Clear();
 }
@@ -250,6 +262,8 @@ PyObject *fast_is_in_hook(PyObject *module, PyObject *nothing) {
   return PyBool_FromLong(innermost != NULL);
 }
 
+static bool has_begun_to_end(void) { return __atomic_load_n(&ended, __ATOMIC_SEQ_CST); }
+
 /* Counts the calls of this thread that run Python code. */
 static size_t count_own_calls(const fast_gate *gate) {
   size_t count = 0;
@@ -259,17 +273,19 @@ static size_t count_own_calls(const fast_gate *gate) {
 
 /* Whether the gate closes when the interpreter with the gate `own`, or none, ends. */
 static bool is_closing_with(const fast_gate *gate, const fast_gate *own) {
-  return gate == own || ended;
+  return gate == own || has_begun_to_end();
 }
 
 /* Counts the threads that wait for the GIL to call a hook, and the calls of other threads. */
 static void count_other_calls(const fast_gate *own, size_t *waiting, size_t *running) {
   *waiting = *running = 0;
+  FAST_LOCK(&gates_lock);
   for (const fast_gate *each = gates; each; each = each->next) {
     if (!is_closing_with(each, own)) continue;
     *waiting += __atomic_load_n(&each->waiting, __ATOMIC_SEQ_CST); /* first: it starts running */
     *running += __atomic_load_n(&each->running, __ATOMIC_SEQ_CST) - count_own_calls(each);
   }
+  FAST_UNLOCK(&gates_lock);
 }
 
 /* Waits for a lock that nobody releases, which is how every system's Python can sleep. */
@@ -288,7 +304,7 @@ static void wait_for_other_calls(const fast_gate *own) {
   enum { step = 500, patience = 1000000 / step }; /* µs */
   size_t waiting, running;
   for (int i = 0; count_other_calls(own, &waiting, &running), waiting + running > 0; i++) {
-    if (ended && waiting == 0 && i > patience) return;
+    if (has_begun_to_end() && waiting == 0 && i > patience) return;
     Py_BEGIN_ALLOW_THREADS;
     sleep_microseconds(step);
     Py_END_ALLOW_THREADS;
@@ -304,16 +320,18 @@ static bool is_main_interpreter(PyInterpreterState *interpreter) {
 
 /* Since 3.12, subinterpreters that are left wait for their threads as others do. */
 static bool has_python_ended(void) {
-  return ended || (Py_Version < 0x030C0000 && !Py_IsInitialized());
+  return has_begun_to_end() || (Py_Version < 0x030C0000 && !Py_IsInitialized());
 }
 
 /* Closes the gate `own`, and all if this is the main interpreter. */
 static void close_gates(const fast_gate *own) {
   if (has_python_ended()) return; /* who lets go of the GIL doesn't get it again */
-  ended = is_main_interpreter(PyInterpreterState_Get());
+  __atomic_store_n(&ended, is_main_interpreter(PyInterpreterState_Get()), __ATOMIC_SEQ_CST);
+  FAST_LOCK(&gates_lock);
   for (fast_gate *each = gates; each; each = each->next) {
     if (is_closing_with(each, own)) __atomic_store_n(&each->closed, true, __ATOMIC_SEQ_CST);
   }
+  FAST_UNLOCK(&gates_lock);
   wait_for_other_calls(own);
 }
 
@@ -331,16 +349,24 @@ static PyObject *close_all_gates(PyObject *unused, PyObject *nothing) {
 
 static PyMethodDef exit_function = {"close_all_gates", close_all_gates, METH_NOARGS, NULL};
 
+static bool has_gate_of_main(void) {
+  FAST_LOCK(&gates_lock);
+  const fast_gate *each = gates;
+  while (each && !each->of_main) each = each->next;
+  FAST_UNLOCK(&gates_lock);
+  return each != NULL;
+}
+
 /* If the main interpreter lacks this package, has it call close_all_gates() when Python ends:
  * before 3.12, that aborts while a thread is in a subinterpreter that is left. Only there has a
  * thread that runs code of a subinterpreter a state of the main one, too. */
 static void register_exit_function(void) {
   static bool registered;
   PyThreadState *main = PyGILState_GetThisThreadState();
-  for (const fast_gate *each = gates; each; each = each->next) {
-    if (each->of_main) return;
+  if (registered || has_gate_of_main() || !main ||
+      !is_main_interpreter(PyThreadState_GetInterpreter(main))) {
+    return;
   }
-  if (registered || !main || !is_main_interpreter(PyThreadState_GetInterpreter(main))) return;
   PyThreadState *own = PyThreadState_Swap(main);
   PyObject *atexit = PyImport_ImportModule("atexit");
   PyObject *function = PyCFunction_New(&exit_function, NULL);
@@ -368,8 +394,10 @@ PyObject *fast_open_gate(PyObject *module, PyObject *arguments) {
                       .references = 1};
   made->of_main = is_main_interpreter(made->interpreter);
   fast_hook_gate_close(state);
+  FAST_LOCK(&gates_lock);
   made->next = gates;
   gates = state->gate = made;
+  FAST_UNLOCK(&gates_lock);
   register_exit_function();
   return Py_BuildValue(
       "KKKKK", (unsigned long long)(uintptr_t)call_validator,
@@ -402,10 +430,14 @@ void fast_hook_gate_close(fast_state *state) {
   fast_gate *gate = state->gate;
   state->gate = NULL;
   if (!gate) return;
+  __atomic_store_n(&gate->closed, true, __ATOMIC_SEQ_CST);
+  FAST_LOCK(&gates_lock);
   fast_gate **place = &gates;
   while (*place != gate) place = &(*place)->next;
   *place = gate->next;
-  __atomic_store_n(&gate->closed, true, __ATOMIC_SEQ_CST);
-  Py_CLEAR(gate->functions);
+  PyObject *functions = gate->functions;
+  gate->functions = NULL;
+  FAST_UNLOCK(&gates_lock);
+  Py_XDECREF(functions);
   release_gate(gate);
 }
