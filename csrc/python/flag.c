@@ -28,7 +28,7 @@ typedef struct flag_object {
   PyObject *code; /* a weak reference to the code that defined it; or NULL */
   PyObject *kind; /* this and the next fields are of the definition `known_generation`; NULL: not
                      looked up */
-  PyObject *type; /* the Type that makes values of those of C; or NULL */
+  PyObject *type; /* the Type that makes values of those of C; or NULL; atomic, as is `scoped` */
   PyObject *cached_value; /* the value that was made of the one in C whose bits are `cached_bits`;
                              or NULL */
   uint64_t cached_bits;
@@ -97,9 +97,9 @@ static bool store_definition(flag_object *self, uint32_t generation, PyObject *k
     self->cached_value = NULL;
   }
   self->kind = kind;
-  self->type = type;
-  self->sensitive = sensitive;
-  self->scoped = scoped;
+  __atomic_store_n(&self->type, type, __ATOMIC_RELEASE);
+  __atomic_store_n(&self->sensitive, sensitive, __ATOMIC_RELAXED);
+  __atomic_store_n(&self->scoped, scoped, __ATOMIC_RELEASE);
   __atomic_store_n(&self->known_generation, generation, __ATOMIC_RELEASE);
   FAST_END_SECTION();
   Py_XDECREF(old_kind);
@@ -162,6 +162,16 @@ static inline bool ensure_definition_known(flag_object *self) {
   return load_known_generation(self) == load_generation(self) || refresh_definition(self);
 }
 
+/* Returns true if the definition that was looked up last has a Type. What else is read after the
+ * generation that is known, and before the library's is compared with it, is of that definition. */
+static bool has_custom_type(const flag_object *self) {
+  return __atomic_load_n(&self->type, __ATOMIC_ACQUIRE) != NULL;
+}
+
+static bool is_scoped(const flag_object *self) {
+  return __atomic_load_n(&self->scoped, __ATOMIC_ACQUIRE);
+}
+
 /* Returns None if the values are those of C; NULL if that isn't known of the definition. */
 static PyObject *get_custom_type(flag_object *self, uint32_t generation) {
   PyObject *type = NULL;
@@ -222,9 +232,9 @@ PyObject *fast_flag_try_read(PyObject *flag) {
   const void *cell = whole & ASK ? &here : get_cell(self, state);
   if (!cell) return NULL;
   if (!ensure_definition_known(self)) return NULL;
-  if (whole & ASK && !(self->scoped && read_thread_value(self, state, &here))) return NULL;
   uint32_t generation = load_known_generation(self);
-  if (list || self->type) return read_decoded_value(self, generation, whole, cell);
+  if (whole & ASK && !(is_scoped(self) && read_thread_value(self, state, &here))) return NULL;
+  if (list || has_custom_type(self)) return read_decoded_value(self, generation, whole, cell);
   PyObject *value = fast_read_cell((pd_type)state, cell);
   /* Another thread may have changed the definition. */
   if (load_state(self) != whole || load_generation(self) != generation) Py_CLEAR(value);
@@ -316,7 +326,7 @@ bool fast_flag_prepare_assignment(fast_state *state, PyObject *flag, PyObject *v
                                   pd_assignment *item, PyObject **holder) {
   if (Py_TYPE(flag) != state->flag_type) return false;
   flag_object *self = (flag_object *)flag;
-  if (!ensure_definition_known(self) || self->type) return false;
+  if (!ensure_definition_known(self) || has_custom_type(self)) return false;
   *item = (pd_assignment){.flag = self->handle, .type = (pd_type)load_type_state(self)};
   return fast_convert_to_c(item->type, value, &item->value, holder);
 }
@@ -328,7 +338,7 @@ fast_result fast_flag_try_set(PyObject *flag, PyObject *value) {
   pd_origin origin = {.source = PD_SOURCE_RUNTIME};
   pd_assignment item = {.flag = self->handle, .type = (pd_type)load_type_state(self)};
   PyObject *holder;
-  if (!state || !frame || !ensure_definition_known(self) || self->type ||
+  if (!state || !frame || !ensure_definition_known(self) || has_custom_type(self) ||
       !fast_find_location(state, frame, &origin.place, &origin.line) ||
       !fast_convert_to_c(item.type, value, &item.value, &holder)) {
     return FAST_NOT_PLAIN;
@@ -373,15 +383,16 @@ bool fast_flag_match_or_set_definer(PyObject *flag, PyFrameObject *frame) {
   PyObject *made = PyWeakref_NewRef(code, NULL);
   Py_DECREF(code);
   if (!made) PyErr_Clear();
+  PyObject *old = NULL;
+  bool same;
   FAST_BEGIN_SECTION(self);
   if (!self->code || self->code == Py_None) {
-    PyObject *old = self->code;
-    self->code = made;
-    Py_XINCREF(made);
-    Py_XDECREF(old);
+    old = self->code;
+    self->code = Py_XNewRef(made);
   }
+  same = self->code == made;
   FAST_END_SECTION();
-  bool same = self->code == made;
+  Py_XDECREF(old);
   Py_XDECREF(made);
   return same;
 }
