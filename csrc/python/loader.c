@@ -62,17 +62,35 @@ PyObject *fast_unload_module(PyObject *module, PyObject *arguments) {
 static bool notifies_main_thread; /* until Python ends */
 static size_t notifying_count;    /* calls of schedule_listener_if_enabled() */
 static bool scheduled;            /* the main thread will call `resume` */
+static fast_mutex resume_lock;
 static PyObject
     *resume; /* owned; a function of the main interpreter, for its main thread; or NULL */
+
+/* Returns the former one, whose reference is the caller's. */
+static PyObject *exchange_resume(PyObject *function) {
+  Py_XINCREF(function);
+  FAST_LOCK(&resume_lock);
+  PyObject *former = resume;
+  resume = function;
+  FAST_UNLOCK(&resume_lock);
+  return former;
+}
+
+/* Returns a new reference, or NULL. */
+static PyObject *get_resume(void) {
+  FAST_LOCK(&resume_lock);
+  PyObject *function = Py_XNewRef(resume);
+  FAST_UNLOCK(&resume_lock);
+  return function;
+}
 
 /* Runs on the main thread, with the GIL, between two bytecodes. Before Python 3.12 that may be in
  * another interpreter: then the next call of the package does the work. */
 static int call_main_thread_listener(void *unused) {
   (void)unused;
   __atomic_store_n(&scheduled, false, __ATOMIC_SEQ_CST);
-  if (!resume || !is_in_main_interpreter()) return 0;
-  PyObject *function = resume;
-  Py_INCREF(function);
+  PyObject *function = is_in_main_interpreter() ? get_resume() : NULL;
+  if (!function) return 0;
   PyObject *nothing = PyObject_CallObject(function, NULL);
   Py_DECREF(function);
   Py_XDECREF(nothing);
@@ -183,12 +201,7 @@ PyObject *fast_set_notice_listener(PyObject *module, PyObject *function) {
   if (on) __atomic_store_n(&notifies_main_thread, true, __ATOMIC_SEQ_CST);
   if (on) pd_warning_handle(queue_registry_warning, NULL, NULL);
   if (on) pd_deferred_handle(mark_hooks_deferred, NULL, NULL);
-  if (main) {
-    PyObject *old = resume;
-    Py_XINCREF(on ? function : NULL);
-    resume = on ? function : NULL;
-    Py_XDECREF(old);
-  }
+  if (main) Py_XDECREF(exchange_resume(on ? function : NULL));
   if (!on && main) pd_warning_handle(NULL, NULL, NULL);
   if (!on && main) pd_deferred_handle(NULL, NULL, NULL);
   if (!on && main) stop_notifying_main_thread();
