@@ -104,7 +104,11 @@ PyMethodDef methods[] = {
      "The number of libraries that were loaded until now."},
     {nullptr, nullptr, 0, nullptr}};
 
-PyModuleDef_Slot slots[] = {{0, nullptr}};
+PyModuleDef_Slot slots[] = {
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr}};
 
 PyModuleDef module = {PyModuleDef_HEAD_INIT,
                       "_bridges",
