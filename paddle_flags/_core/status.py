@@ -154,6 +154,25 @@ def new_struct(kind: str) -> Any:
     return ffi.new(f"{kind} *", {"size": ffi.sizeof(kind)})
 
 
+def _complete_structs() -> None:
+    """Have cffi look up the fields of all structs, which it does at the first use of each.
+
+    Its lock for that may be released halfway where there is no GIL: two threads that come to one
+    struct at once then end the process with "lost a struct/union!", as of cffi 2.1.
+    """
+    _, structs, unions = ffi.list_types()
+    for name in (*(f"struct {each}" for each in structs), *(f"union {each}" for each in unions)):
+        try:
+            ffi.sizeof(name)
+        except ffi.error:  # an opaque one has neither size nor fields
+            continue
+        ffi.typeof(name).fields  # noqa: B018 # reading them completes the struct
+
+
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    _complete_structs()
+
+
 def to_exception(err: Any) -> errors.FlagError:
     """Return the exception that a filled pd_error stands for."""
     message = to_text(err.message)
