@@ -21,4 +21,5 @@ joined_libraries: dict[str, JoinedLibrary] = {}
 
 def library_title_of(name: str) -> str:
     """Return the title of the library behind a flag, or "" if it is ours alone."""
-    return next((each.title for each in joined_libraries.values() if name in each.names), "")
+    libraries = list(joined_libraries.values())  # another thread may add one
+    return next((each.title for each in libraries if name in each.names), "")

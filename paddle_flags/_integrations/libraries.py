@@ -168,15 +168,15 @@ def _count_library_loads() -> int:
 
 
 def _count_flags() -> int:
-    return sum(len(each.flags.names) for each in _bridged.values())
+    return sum(len(each.flags.names) for each in list(_bridged.values()))
 
 
 def _join_and_queue_warnings() -> None:
     """Take what has come since, for no call that could raise; the next one warns."""
-    before = [name for each in _bridged.values() for name in each.flags.left_out]
+    before = [name for each in list(_bridged.values()) for name in each.flags.left_out]
     for error in _join_and_collect_errors(_bridged):
         queue_warning(FlagWarning(error))
-    for each in _bridged.values():
+    for each in list(_bridged.values()):
         for name, why in each.flags.left_out.items():
             if name not in before:
                 message = f"flag '{name}' of {each.flags.title} is left out: {why}"

@@ -467,7 +467,7 @@ def op(name: str) -> Op:
 def _release_all_ops() -> None:
     if has_ended():  # the GIL is kept, and C may ask functions that take it
         return
-    for each in _ops.values():
+    for each in list(_ops.values()):
         each._unregister_all_imports()
     unregister_all()
 

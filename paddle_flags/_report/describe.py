@@ -140,7 +140,7 @@ _NAME, _MODULE = '      "name": ', '      "module": '  # in the lines of a flag
 
 def _add_libraries_to_json(text: str) -> str:
     """Add "shared_with" to the flags of other libraries: C does not know them."""
-    if not any(each.names for each in joined_libraries.values()):
+    if not any(each.names for each in list(joined_libraries.values())):
         return text
     import json
 
