@@ -1,4 +1,8 @@
-"""Threads of the system, also where gevent has put its own in their place."""
+"""Threads of the system, also where gevent has put its own in their place.
+
+They begin without the contexts, and so the scopes, of the code that starts them: a free-threaded
+Python would hand these on.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import _thread
 import sys
 import threading
 from concurrent.futures import Future
+from contextvars import Context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,9 +39,13 @@ def start_thread(function: Callable[[], object], name: str) -> None:
     """Start a thread that doesn't keep the program from ending."""
     start = _get_unpatched("_thread", "start_new_thread", None)
     if start is None:
-        threading.Thread(target=function, name=name, daemon=True).start()
+        _start_python_thread(function, name)
     else:
         start(function, ())
+
+
+def _start_python_thread(function: Callable[[], object], name: str) -> None:
+    threading.Thread(target=Context().run, args=(function,), name=name, daemon=True).start()
 
 
 def call_in_thread(function: Callable[[], Any], name: str) -> Future[Any]:
@@ -49,5 +58,5 @@ def call_in_thread(function: Callable[[], Any], name: str) -> Future[Any]:
         except BaseException as error:  # the caller gets it
             future.set_exception(error)
 
-    threading.Thread(target=complete_future, name=name, daemon=True).start()
+    _start_python_thread(complete_future, name)
     return future
