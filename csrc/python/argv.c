@@ -63,29 +63,13 @@ static PyObject *make_remaining_list(const token_texts *made, int argc) {
 static PyObject *parse_argv_without_gil(token_texts *made, Py_ssize_t count,
                                         const pd_parse_options *options, pd_error *err) {
   int argc = (int)count;
-  pd_environment_hold(true);
+  fast_hold_environment(true);
   PyThreadState *thread = release_gil();
   pd_status status = pd_parse_argv(&argc, made->argv, options, err);
   retake_gil(thread);
   pd_environment_release();
   if (status != PD_OK) return PyLong_FromLong(status);
   return make_remaining_list(made, argc);
-}
-
-/* call_holding_environment(function, *arguments): returns what the function returns, of cffi or
- * another that lets go of the GIL. Other threads may change the environment then, and the library
- * reads a copy.
- */
-PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments) {
-  (void)module;
-  PyObject *function = PyTuple_GetItem(arguments, 0);
-  PyObject *rest = function ? PyTuple_GetSlice(arguments, 1, PyTuple_Size(arguments)) : NULL;
-  if (!rest) return NULL;
-  pd_environment_hold(false);
-  PyObject *result = PyObject_CallObject(function, rest);
-  pd_environment_release();
-  Py_DECREF(rest);
-  return result;
 }
 
 /* parse_argv(tokens, options, err), the last two as addresses. Returns the remaining arguments, the

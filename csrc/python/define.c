@@ -126,7 +126,7 @@ static PyObject *register_definition(PyObject *module, PyObject *const *given,
   fast_state *state = PyModule_GetState(module);
   pd_flag *handle = NULL;
   pd_error err;
-  pd_environment_hold(false);
+  fast_hold_environment(false);
   PyThreadState *thread = release_gil();
   pd_status status = pd_flag_register(def, &handle, &err);
   retake_gil(thread);

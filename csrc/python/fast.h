@@ -202,6 +202,14 @@ PyObject *fast_scopes_get_context_number(PyObject *module, PyObject *nothing);
 /* scopes_end(number, place): ends a scope, which was opened at that place. */
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments);
 
+/* ---- The environment (environment.c) ---- */
+
+/* Like pd_environment_hold, also where no GIL keeps other threads from changing os.environ. */
+void fast_hold_environment(bool always);
+
+/* Function of the Python module. */
+PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments);
+
 /* ---- While native modules are loaded (loader.c) ---- */
 
 /* Returns true if there are warnings or deferred hooks. Needs no GIL. */
@@ -268,7 +276,6 @@ extern PyType_Spec fast_registry_spec;
 PyObject *fast_attach_registry(PyObject *module, PyObject *arguments);
 PyObject *fast_wrap_handle(PyObject *module, PyObject *arguments);
 PyObject *fast_try_define_flag(PyObject *module, PyObject *arguments);
-PyObject *fast_call_holding_environment(PyObject *module, PyObject *arguments);
 PyObject *fast_parse_argv(PyObject *module, PyObject *arguments);
 
 #endif /* PD__PYTHON_FAST_H */

@@ -8,6 +8,13 @@
 
 #include "fast.h"
 
+/* Without one, other threads may change the environment meanwhile. */
+#ifdef Py_GIL_DISABLED
+enum { HAS_GIL = false };
+#else
+enum { HAS_GIL = true };
+#endif
+
 static bool is_in_main_interpreter(void) {
   return PyInterpreterState_GetID(PyInterpreterState_Get()) == 0;
 }
@@ -17,13 +24,13 @@ static bool is_in_main_interpreter(void) {
  * in the loader inherits the loader's locks and a half-changed list of images. import keeps the GIL
  * for the same reasons. A sub-interpreter lets go of it, since callbacks would wait for it. */
 static PyThreadState *release_gil_for_loader(bool keep_gil) {
-  if (keep_gil) return NULL;
-  pd_environment_hold(false);
-  return release_gil();
+  if (keep_gil && HAS_GIL) return NULL;
+  fast_hold_environment(false);
+  return keep_gil ? NULL : release_gil();
 }
 
 static void reacquire_gil_after_loader(bool keep_gil, PyThreadState *thread) {
-  if (keep_gil) return;
+  if (keep_gil && HAS_GIL) return;
   retake_gil(thread);
   pd_environment_release();
 }
