@@ -102,7 +102,8 @@ class scoped:
     value, there is a ScopeHidesWarning.
 
     From CPython 3.14 on, scopes follow tasks: `with` in a coroutine is for its task, and child
-    tasks and `asyncio.to_thread` begin with the scopes of their parent. Before that, and in other
+    tasks and `asyncio.to_thread` begin with the scopes of their parent. So do threads that get the
+    context of their creator, as they do in a free-threaded CPython. Before that, and in other
     interpreters than the main one, `with` raises FlagTaskError in a coroutine or an asynchronous
     generator, as it would leave the values to other tasks at each `await`: use the decorator, or
     await `capture().run_async(...)` in the block of a plain function. A `with` in a generator
