@@ -6,17 +6,21 @@
  * other contexts share the thread's own scopes, as all do where contexts aren't followed. A copy of
  * a context has the same value; its own box is made when a thread first comes to it.
  *
- * The watcher raises nothing, and is also called while an exception is on its way. */
+ * The watcher raises nothing, and is also called while an exception is on its way.
+ *
+ * Without a GIL, threads come to copies of one context at once, and one thread may end a scope of
+ * a context that another one comes to: the lock guards the fields of all boxes. Whoever holds it
+ * calls neither Python nor what may call back. */
 #include <stdlib.h>
 
 #include "fast.h"
 
 /* The scopes of one Python context. References to contexts of the library are owned. */
 typedef struct context_box {
-  const void *context;            /* whose it is, only to be compared; NULL: that has another box */
+  const void *context;            /* whose it is, only to be compared; atomic; NULL: that has
+                                     another box */
   pd_scope_context *begins;       /* what a copy of the context begins with */
   pd_scope_context *away;         /* its scopes while no thread is in it, else NULL */
-  PyObject *capsule;              /* borrowed; this box as an object */
   struct context_box *next, **at; /* in the list of all; *at points here */
 } context_box;
 
@@ -37,7 +41,7 @@ static struct {
   PyObject *(*set)(PyObject *, PyObject *);
 } api;
 
-static fast_state *followed; /* of the main interpreter; NULL: contexts aren't followed */
+static fast_state *followed; /* atomic; of the main interpreter; NULL: contexts aren't followed */
 static int watcher;
 static context_box *boxes;
 static size_t freed_records; /* so far */
@@ -49,31 +53,29 @@ static _Thread_local struct {
   thread_record *found;
 } latest;
 
-/* For the boxes, which the GIL guards where there is one. Nothing is released in between. */
-#ifdef Py_GIL_DISABLED
-static PyMutex mutex;
-#define LOCK() PyMutex_Lock(&mutex)
-#define UNLOCK() PyMutex_Unlock(&mutex)
-#else
-#define LOCK() ((void)0)
-#define UNLOCK() ((void)0)
-#endif
+static fast_mutex boxes_lock;
 
 /* ---- Boxes and thread records ---- */
 
 static void free_context_box(PyObject *capsule) {
   context_box *gone = PyCapsule_GetPointer(capsule, NULL);
-  LOCK();
+  FAST_LOCK(&boxes_lock);
   *gone->at = gone->next;
   if (gone->next) gone->next->at = gone->at;
-  UNLOCK();
+  FAST_UNLOCK(&boxes_lock);
   pd_scope_release(gone->begins);
   pd_scope_release(gone->away);
   free(gone);
 }
 
+static fast_state *get_followed(void) { return __atomic_load_n(&followed, __ATOMIC_ACQUIRE); }
+
 static context_box *get_context_box(PyObject *capsule) {
   return capsule ? PyCapsule_GetPointer(capsule, NULL) : NULL;
+}
+
+static bool is_box_of_context(const context_box *box, const void *context) {
+  return __atomic_load_n(&box->context, __ATOMIC_RELAXED) == context;
 }
 
 static pd_scope_context *capture_thread_scopes(void) {
@@ -91,11 +93,11 @@ static PyObject *make_context_box(const void *context, pd_scope_context *begins)
     free(made);
     return NULL;
   }
-  LOCK();
-  *made = (context_box){context, begins, NULL, capsule, boxes, &boxes};
+  FAST_LOCK(&boxes_lock);
+  *made = (context_box){context, begins, NULL, boxes, &boxes};
   if (boxes) boxes->at = &made->next;
   boxes = made;
-  UNLOCK();
+  FAST_UNLOCK(&boxes_lock);
   return capsule;
 }
 
@@ -120,8 +122,8 @@ static thread_record *add_thread_record(PyObject *dict, PyObject *key) {
 /* Returns NULL without an exception if memory is out, or the thread is ending. */
 static thread_record *get_or_make_thread_record(void) {
   PyObject *dict = PyThreadState_GetDict();
-  PyObject *found = dict ? fast_dict_get(dict, followed->scopes) : NULL;
-  if (!found) return dict ? add_thread_record(dict, followed->scopes) : NULL;
+  PyObject *key = get_followed()->scopes, *found = dict ? fast_dict_get(dict, key) : NULL;
+  if (!found) return dict ? add_thread_record(dict, key) : NULL;
   Py_DECREF(found); /* the dict has it */
   return PyCapsule_GetPointer(found, NULL);
 }
@@ -139,9 +141,9 @@ static thread_record *get_cached_thread_record(void) {
 
 /* Sets the variable in the current context. Steals the reference to `capsule`; NULL: no box. */
 static bool set_context_box(thread_record *in, PyObject *capsule) {
-  PyObject *token = api.set(followed->scopes, capsule ? capsule : Py_None);
+  PyObject *token = api.set(get_followed()->scopes, capsule ? capsule : Py_None);
   PyObject *former = in->capsule;
-  if (token && former) get_context_box(former)->context = NULL;
+  if (token && former) __atomic_store_n(&get_context_box(former)->context, NULL, __ATOMIC_RELAXED);
   if (token) in->capsule = capsule;
   Py_XDECREF(token ? former : capsule);
   Py_XDECREF(token);
@@ -150,17 +152,23 @@ static bool set_context_box(thread_record *in, PyObject *capsule) {
 
 /* ---- Switches ---- */
 
-/* Gives the thread the scopes of a box, whose reference is stolen; NULL: its own. */
-static void switch_to_context_box(thread_record *in, PyObject *capsule) {
+/* Gives the thread the scopes of a box, whose reference is stolen; NULL: its own. A new box, of a
+ * copy of the context of `original`, gets what that copy begins with. */
+static void switch_to_context_box(thread_record *in, PyObject *capsule, context_box *original) {
   PyObject *left = in->capsule;
+  context_box *box = get_context_box(capsule);
   pd_scope_context **keep = left ? &get_context_box(left)->away : &in->shared, *former;
-  pd_scope_context **take = capsule ? &get_context_box(capsule)->away : &in->shared;
-  LOCK();
+  pd_scope_context **take = original ? &original->begins : box ? &box->away : &in->shared;
+  FAST_LOCK(&boxes_lock);
   pd_scope_context *stale = *keep;
   bool done = pd_scope_switch(*take, &former, NULL) == PD_OK;
   if (done) *take = NULL;
   if (done) *keep = former;
-  UNLOCK();
+  if (done && original) { /* the thread has the reference, and both boxes get another one */
+    box->begins = capture_thread_scopes();
+    original->begins = capture_thread_scopes();
+  }
+  FAST_UNLOCK(&boxes_lock);
   if (done) in->capsule = capsule;
   if (done) pd_scope_release(stale);
   Py_XDECREF(done ? left : capsule);
@@ -169,25 +177,25 @@ static void switch_to_context_box(thread_record *in, PyObject *capsule) {
 /* Gives the current context, which is a copy of that of the box, a box of its own. */
 static void switch_to_new_box(thread_record *in, context_box *original) {
   PyObject *capsule = make_context_box(in->context, NULL);
-  PyObject *token = capsule ? api.set(followed->scopes, capsule) : NULL;
-  if (!token) {
+  PyObject *token = capsule ? api.set(get_followed()->scopes, capsule) : NULL;
+  if (token) {
+    Py_DECREF(token);
+    switch_to_context_box(in, capsule, original);
+  } else {
     Py_XDECREF(capsule);
-    return;
   }
-  Py_DECREF(token);
-  context_box *copy = get_context_box(capsule);
-  copy->away = original->begins; /* the thread gets this reference, and both boxes another one */
-  switch_to_context_box(in, capsule);
-  copy->begins = capture_thread_scopes();
-  original->begins = capture_thread_scopes();
 }
 
 /* The current box is going to be left. Native code, or another thread, may have opened or ended
  * scopes since it was made. */
 static void recapture_context_scopes(const thread_record *in) {
   context_box *left = get_context_box(in->capsule);
-  pd_scope_context *former = left ? left->begins : NULL;
-  if (left) left->begins = capture_thread_scopes();
+  if (!left) return;
+  pd_scope_context *scopes = capture_thread_scopes();
+  FAST_LOCK(&boxes_lock);
+  pd_scope_context *former = left->begins;
+  left->begins = scopes;
+  FAST_UNLOCK(&boxes_lock);
   pd_scope_release(former);
 }
 
@@ -196,16 +204,16 @@ static void switch_scopes_to_context(const void *context) {
   PyObject *found = NULL;
   if (!in) return;
   in->context = context;
-  if (api.get(followed->scopes, NULL, &found) < 0) return;
+  if (api.get(get_followed()->scopes, NULL, &found) < 0) return;
   if (found == Py_None) Py_CLEAR(found);
   context_box *of = get_context_box(found);
-  if (of && of->context != context) {
+  if (of && !is_box_of_context(of, context)) {
     recapture_context_scopes(in);
     switch_to_new_box(in, of);
   } else if (found != in->capsule) {
     recapture_context_scopes(in);
     Py_XINCREF(found);
-    switch_to_context_box(in, found);
+    switch_to_context_box(in, found, NULL);
   }
   Py_XDECREF(found);
 }
@@ -213,7 +221,7 @@ static void switch_scopes_to_context(const void *context) {
 /* CPython calls this when the thread has come to a context; None: to no context. */
 static int handle_context_switch_event(int event, PyObject *context) {
   PyObject *type, *error, *traceback;
-  if (event != SWITCHED || !followed) return 0;
+  if (event != SWITCHED || !get_followed()) return 0;
   PyErr_Fetch(&type, &error, &traceback);
   switch_scopes_to_context(context == Py_None ? NULL : context);
   PyErr_Restore(type, error, traceback);
@@ -224,7 +232,7 @@ static int handle_context_switch_event(int event, PyObject *context) {
 static bool learn_current_context(thread_record *in) {
   if (in->context) return true;
   if (!set_context_box(in, NULL)) return false; /* there is a context from now on */
-  PyObject *nothing = PyObject_CallObject(followed->leave_context, NULL);
+  PyObject *nothing = PyObject_CallObject(get_followed()->leave_context, NULL);
   Py_XDECREF(nothing);
   if (nothing && !in->context) PyErr_SetString(PyExc_SystemError, "no switch of contexts was seen");
   return in->context != NULL;
@@ -243,31 +251,59 @@ static bool store_scopes_in_box(thread_record *in) {
   return capsule ? set_context_box(in, capsule) : (PyErr_NoMemory(), false);
 }
 
-/* Ends the scope in a context that no thread is in, if it has a box. */
-static void end_scope_in_context(const void *context, pd_scope number) {
-  LOCK();
+/* Returns the box of a context that no thread is in; NULL: there is none. The lock is held. */
+static context_box *find_left_box(const void *context) {
   context_box *of = boxes;
-  while (of && !(of->away && of->context == context)) of = of->next;
-  if (of) Py_INCREF(of->capsule);
-  pd_scope_context *away = of ? of->away : NULL, *outer, *former;
-  if (of) of->away = NULL;
-  UNLOCK();
-  if (!of) return;
-  if (pd_scope_switch(away, &outer, NULL) == PD_OK) {
-    pd_scope_pop(number, NULL);
-    former = of->begins;
-    of->begins = capture_thread_scopes();
-    pd_scope_switch(outer, &away, NULL);
-    pd_scope_release(former);
+  while (of && !(of->away && is_box_of_context(of, context))) of = of->next;
+  return of;
+}
+
+/* Gives this thread the scopes of a context that no thread is in. Returns false if it has none. */
+static bool borrow_scopes_of_context(const void *context, pd_scope_context **outer) {
+  FAST_LOCK(&boxes_lock);
+  context_box *of = find_left_box(context);
+  bool done = of && pd_scope_switch(of->away, outer, NULL) == PD_OK;
+  if (done) of->away = capture_thread_scopes();
+  FAST_UNLOCK(&boxes_lock);
+  return done;
+}
+
+/* Gives a context the scopes that this thread has now. Returns false if a thread has come to it
+ * since it had those of `before`. */
+static bool return_scopes_to_context(const void *context, const pd_scope_context *before) {
+  pd_scope_context *away = capture_thread_scopes(), *begins = capture_thread_scopes(), *former;
+  FAST_LOCK(&boxes_lock);
+  context_box *of = find_left_box(context);
+  bool done = of && of->away == before;
+  if (done) {
+    former = of->away, of->away = away, away = former;
+    former = of->begins, of->begins = begins, begins = former;
   }
-  of->away = away;
-  Py_DECREF(of->capsule);
+  FAST_UNLOCK(&boxes_lock);
+  pd_scope_release(away);
+  pd_scope_release(begins);
+  return done;
+}
+
+/* Ends the scope in a context that no thread is in. Returns false if a thread is, or if it has no
+ * box. */
+static bool end_scope_in_context(const void *context, pd_scope number) {
+  pd_scope_context *outer, *before, *after = NULL;
+  if (!borrow_scopes_of_context(context, &outer)) return false;
+  before = capture_thread_scopes();
+  pd_scope_pop(number, NULL);
+  bool done = return_scopes_to_context(context, before);
+  pd_scope_release(before);
+  pd_scope_switch(outer, &after, NULL);
+  pd_scope_release(after);
+  return done;
 }
 
 /* ---- Functions of the Python module ---- */
 
 static bool is_following_contexts(PyObject *module) {
-  return followed && PyModule_GetState(module) == followed;
+  fast_state *state = get_followed();
+  return state && PyModule_GetState(module) == state;
 }
 
 static PyObject *make_context_number(const thread_record *in) {
@@ -310,42 +346,52 @@ PyObject *fast_scopes_get_context_number(PyObject *module, PyObject *nothing) {
 PyObject *fast_scopes_end(PyObject *module, PyObject *arguments) {
   unsigned long long number, context;
   if (!PyArg_ParseTuple(arguments, "KK:scopes_end", &number, &context)) return NULL;
-  pd_scope_pop(number, NULL); /* it may have ended with its thread */
   thread_record *in = is_following_contexts(module) ? get_cached_thread_record() : NULL;
-  if (in && (uintptr_t)in->context != context)
-    end_scope_in_context((void *)(uintptr_t)context, number);
+  bool left = in && (uintptr_t)in->context != context;
+  /* A pop ends the scope in this thread or else in any that has it, which may be in a copy of the
+   * context. The scope may have ended with its thread. */
+  if (!left || !end_scope_in_context((void *)(uintptr_t)context, number))
+    pd_scope_pop(number, NULL);
   return fast_scopes_record_end(module, NULL);
 }
 
+/* Returns false if CPython has no watcher left. */
+static bool start_following(fast_state *state, PyObject *variable, PyObject *leave_context) {
+  watcher = api.add_watcher(handle_context_switch_event);
+  if (watcher < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  state->scopes = Py_NewRef(variable);
+  state->leave_context = Py_NewRef(leave_context);
+  __atomic_store_n(&followed, state, __ATOMIC_RELEASE);
+  return true;
+}
+
 PyObject *fast_scopes_follow_contexts(PyObject *module, PyObject *arguments) {
-  fast_state *state = PyModule_GetState(module);
   unsigned long long add, clear, get, set;
   PyObject *variable, *leave_context;
+  bool started = false;
   if (!PyArg_ParseTuple(arguments, "OOKKKK:scopes_follow_contexts", &variable, &leave_context, &add,
                         &clear, &get, &set)) {
     return NULL;
   }
-  if (followed || PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) Py_RETURN_FALSE;
-  api.add_watcher = (int (*)(watch_function))(uintptr_t)add;
-  api.clear_watcher = (int (*)(int))(uintptr_t)clear;
-  api.get = (int (*)(PyObject *, PyObject *, PyObject **))(uintptr_t)get;
-  api.set = (PyObject * (*)(PyObject *, PyObject *))(uintptr_t)set;
-  watcher = api.add_watcher(handle_context_switch_event);
-  if (watcher < 0) { /* others have taken all that there may be */
-    PyErr_Clear();
-    Py_RETURN_FALSE;
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) Py_RETURN_FALSE;
+  FAST_BEGIN_SECTION(module);
+  if (!get_followed()) {
+    api.add_watcher = (int (*)(watch_function))(uintptr_t)add;
+    api.clear_watcher = (int (*)(int))(uintptr_t)clear;
+    api.get = (int (*)(PyObject *, PyObject *, PyObject **))(uintptr_t)get;
+    api.set = (PyObject * (*)(PyObject *, PyObject *))(uintptr_t)set;
+    started = start_following(PyModule_GetState(module), variable, leave_context);
   }
-  Py_INCREF(variable);
-  Py_INCREF(leave_context);
-  state->scopes = variable;
-  state->leave_context = leave_context;
-  followed = state;
-  Py_RETURN_TRUE;
+  FAST_END_SECTION();
+  return PyBool_FromLong(started);
 }
 
 void fast_scopes_stop_following(fast_state *state) {
-  if (followed == state) {
-    followed = NULL;
+  if (get_followed() == state) {
+    __atomic_store_n(&followed, NULL, __ATOMIC_RELEASE);
     if (api.clear_watcher(watcher) < 0) PyErr_Clear();
   }
   Py_CLEAR(state->scopes);
