@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import Context
 from pathlib import Path
 
 import paddle_flags as pf
@@ -33,6 +34,6 @@ def both(native: Native) -> int:
 
 
 def elsewhere(function):
-    """Call a function on a thread of its own."""
+    """Call a function on a thread of its own, which inherits no context, and so no scopes."""
     with ThreadPoolExecutor(1) as executor:
-        return executor.submit(function).result()
+        return executor.submit(Context().run, function).result()

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -219,6 +220,11 @@ def zig() -> list[str]:
     if importlib.util.find_spec("ziglang"):
         return [sys.executable, "-m", "ziglang"]
     return [shutil.which("zig") or missing("zig", "pip install ziglang")]
+
+
+with_subinterpreters = pytest.mark.skipif(
+    bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="cffi refuses them without a GIL"
+)
 
 
 def missing(name: str, remedy: str) -> NoReturn:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 from joining import LEVEL, Maker, environment, python
+from support import with_subinterpreters
 
 # `load` loads a library without the GIL and without the package.
 LOAD = """
@@ -154,6 +155,7 @@ atexit.register(lambda: print(told))
     assert shown == ["[]", "opened"]
 
 
+@with_subinterpreters
 def test_a_sub_interpreter_loads_a_plugin_whose_flag_is_watched(plugin):
     script = """
 try:

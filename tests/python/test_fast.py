@@ -14,7 +14,7 @@ import weakref
 from typing import Any
 
 import pytest
-from support import build_plugin, run, write
+from support import build_plugin, run, with_subinterpreters, write
 
 import paddle_flags as pf
 from paddle_flags._core import paths
@@ -498,6 +498,7 @@ print(len(caught))
 """
 
 
+@with_subinterpreters
 def test_interpreters_of_one_process_come_and_go_and_share_the_flags(python):
     assert python(INTERPRETERS).stdout == "1\n"
 

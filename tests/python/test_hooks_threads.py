@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import pytest
-from support import build_plugin, needs_fork, write
+from support import build_plugin, needs_fork, with_subinterpreters, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -327,6 +327,7 @@ import textwrap
 """
 
 
+@with_subinterpreters
 def test_hooks_of_another_interpreter_run_there(setter):
     code = """
     inner = create()
@@ -365,6 +366,7 @@ def test_hooks_of_another_interpreter_run_there(setter):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@with_subinterpreters
 def test_hooks_of_the_main_interpreter_run_there_if_another_sets_the_flag(setter):
     code = """
     sys.marked = True
@@ -387,6 +389,7 @@ def test_hooks_of_the_main_interpreter_run_there_if_another_sets_the_flag(setter
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@with_subinterpreters
 def test_another_interpreter_ends_while_native_threads_set_a_flag_with_hooks(setter):
     code = """
     pf.define("watched", 0)
@@ -405,6 +408,7 @@ def test_another_interpreter_ends_while_native_threads_set_a_flag_with_hooks(set
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@with_subinterpreters
 @pytest.mark.release  # takes 7 s
 @pytest.mark.parametrize("warned", [False, True])
 def test_python_ends_while_native_threads_set_a_flag_with_hooks_of_other_interpreters(
@@ -435,6 +439,7 @@ def test_python_ends_while_native_threads_set_a_flag_with_hooks_of_other_interpr
         assert ("paddle_flags.errors." in done.stderr) == warned, done.stderr
 
 
+@with_subinterpreters
 def test_another_interpreter_prints_help(setter):
     code = """
     pf.define("watched", 0, "About this flag")
@@ -480,6 +485,7 @@ ctypes.CDLL(sys.argv[1]).start(ctypes.cast(library.pd_flag_set_by_name, ctypes.c
 }
 
 
+@with_subinterpreters
 @pytest.mark.parametrize("imported", [False, True], ids=["alone", "imported"])
 @pytest.mark.parametrize("left", LEFT.values(), ids=LEFT)
 def test_an_interpreter_that_is_left_does_not_keep_python_from_ending(setter, left, imported):

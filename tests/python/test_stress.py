@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from joining import LEVEL, python
 from packages import library_object
-from support import INCLUDE, ROOT, SANITIZE, build_plugin, run, tool, write
+from support import INCLUDE, ROOT, SANITIZE, build_plugin, run, tool, with_subinterpreters, write
 
 RELOAD = ROOT / "tests" / "c" / "reload.c"
 CHECKS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
@@ -188,6 +188,7 @@ if outer.value != 1:
 """
 
 
+@with_subinterpreters
 def test_an_interpreter_with_the_same_lock_shares_the_registry_and_leaves_its_flags(plugins):
     assert python(INTERPRETERS, "legacy", plugins / "p000.so") == ["7 4 42"]
 
