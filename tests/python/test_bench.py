@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 pytest.importorskip("resource", reason="resource is missing, by which bench measures")
 
-from bench import document, instructions, live, measure, rows, scopes, table
+from bench import document, free_threaded, instructions, live, measure, pythons, rows, scopes, table
 
 COMMITTED = ROOT / "bench" / "results"
 pytestmark = pytest.mark.skipif(bool(SANITIZE), reason="what is measured is what ships")
@@ -143,6 +143,15 @@ def test_each_library_with_scopes_can_be_measured(who, work):
         pytest.importorskip(name)
     ended = run(sys.executable, ROOT / "bench" / "python" / "scopes.py", who, work, 20)
     assert json.loads(ended.stdout)["ns"] > 0
+
+
+@pytest.mark.parametrize("work", free_threaded.WORKS)
+@pytest.mark.parametrize("who", free_threaded.WHO)
+def test_each_library_can_be_measured_in_threads(who, work):
+    pytest.importorskip("absl")
+    script, library = ROOT / "bench" / "python" / "threads.py", pythons.MODULES[who]
+    ended = run(sys.executable, script, library, work, 2, 20)
+    assert json.loads(ended.stdout)["per_s"] > 0
 
 
 def results_with(row: str, **values: float | list[float]) -> table.Results:
