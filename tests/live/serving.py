@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,12 +55,24 @@ class Program:
         return printed
 
     def hang(self) -> None:
-        """Let the main thread wait in a C function, with the lock of the interpreter."""
+        """Let the main thread wait in a C function, with the lock of the interpreter.
+
+        Without a GIL, it does so where no other thread may run Python: what visits all objects
+        stops the others.
+        """
         folder = self.socket.parent
         os.mkfifo(folder / "release")
         self.tell(
             "fd = os.open('release', os.O_RDWR); one = ctypes.create_string_buffer(1);"
-            " open('hung', 'w').close(); ctypes.PyDLL(None).read(fd, one, 1)"
+            " read = ctypes.PyDLL(None).read;"
+            " visitor = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p);"
+            " wait = visitor(lambda *_: read(fd, one, 1) - 1);"
+            " open('hung', 'w').close();"
+            + (
+                " ctypes.pythonapi.PyUnstable_GC_VisitObjects(wait, None)"
+                if sysconfig.get_config_var("Py_GIL_DISABLED")
+                else " read(fd, one, 1)"
+            )
         )
         until((folder / "hung").exists)
         time.sleep(0.2)  # from the last line to the function

@@ -9,6 +9,7 @@ import ctypes
 import math
 import pickle
 import threading
+from contextvars import Context
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -235,7 +236,8 @@ def test_a_scope_chooses_for_a_scoped_operation(place):
         with pf.scoped({"impl.twice": ["slow", "*"]}):
             assert twice(1) == 2.25
         found: list[float] = []
-        thread = threading.Thread(target=lambda: found.append(twice(1)))
+        # Not in this context, which a free-threaded Python would hand on.
+        thread = threading.Thread(target=Context().run, args=(lambda: found.append(twice(1)),))
         thread.start()
         thread.join()
         assert found == [2]

@@ -10,6 +10,7 @@ import queue
 import sys
 import threading
 from collections.abc import Iterator
+from contextvars import Context
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +162,8 @@ def test_a_scoped_value_is_that_of_the_thread_or_task_that_asks(client, name):
 
     with pf.scoped({name: 4}):
         here = client.get_integer_details(name, 1)
-        there = run_in_thread(lambda: client.get_integer_details(name, 1))
+        # Not in this context, which a free-threaded Python would hand on.
+        there = run_in_thread(lambda: Context().run(client.get_integer_details, name, 1))
     assert (here.value, here.reason) == (4, Reason.TARGETING_MATCH)
     assert (there.value, there.reason) == (3, Reason.STATIC)
     task = asyncio.run(ask())

@@ -104,7 +104,7 @@ def test_the_installed_wheel_is_imported_without_the_tree(installed, tmp_path):
 # -- the source distribution ------------------------------------------------
 
 
-@pytest.mark.parametrize("lost", ["_fast.abi3.so", "_native.abi3.so", "lib/libpd_flags.so"])
+@pytest.mark.parametrize("lost", ["_fast.", "_native.", "lib/libpd_flags.so"])
 def test_a_tree_without_its_library_says_what_to_do(tmp_path, lost):
     tree = tmp_path / "my tree"
     shutil.copytree(ROOT / "paddle_flags", tree / "paddle_flags", symlinks=True)

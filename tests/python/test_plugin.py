@@ -379,8 +379,11 @@ print(plugin.flags["{name}_level"].value, plugin.flags["{name}_rate"].value)
 
 
 def test_a_python_extension_module_joins_by_import(name, tmp_path):
+    import sysconfig
+
+    has_limited_api = not sysconfig.get_config_var("Py_GIL_DISABLED")
     source = f"""
-    #define Py_LIMITED_API 0x030B0000
+    {"#define Py_LIMITED_API 0x030B0000" * has_limited_api}
     #include <Python.h>
     #include <pd_flags.h>
     PD_DEFINE_int32({name}_depth, 3, "Depth");
@@ -394,8 +397,6 @@ def test_a_python_extension_module_joins_by_import(name, tmp_path):
                                         NULL, NULL, NULL, NULL}};
     PyMODINIT_FUNC PyInit_ext_{name}(void) {{ return PyModule_Create(&module); }}
     """
-    import sysconfig
-
     file = write(tmp_path / "ext.c", source)
     out = tmp_path / f"ext_{name}.so"
     headers = ["-I" + sysconfig.get_path("include"), "-I" + pf.get_include()]
