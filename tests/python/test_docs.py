@@ -92,6 +92,16 @@ def test_every_link_to_a_part_of_a_document_leads_to_its_heading(document):
         assert part in anchors(other), f"{target}#{part}"
 
 
+def test_every_page_about_something_experimental_says_so():
+    place = ROOT / "docs" / "reference" / "versions.md"
+    section = place.read_text("utf-8").partition("## Experimental")[2].partition("## ")[0]
+    pages = re.findall(r"\]\(([\w./-]+\.md)\)", section)
+    assert len(pages) >= 5
+    for page in pages:
+        text = (place.parent / page).read_text("utf-8")
+        assert "[experimental](" in text, page
+
+
 @pytest.mark.parametrize("function", [pf.define, pf.parse, pf.describe, pf.dump, pf.load_plugin])
 def test_every_parameter_of_a_function_is_told(function):
     text = "".join(path.read_text("utf-8") for path in MANUAL)

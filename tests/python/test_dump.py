@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 import shlex
 import subprocess
-import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
