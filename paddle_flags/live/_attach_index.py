@@ -29,6 +29,7 @@ _MAGIC = b"\x7fELF"
 _SEGMENTS_MAX = 256
 _NOTES_MAX = 1 << 16  # bytes, of one segment
 _PT_LOAD, _PT_NOTE = 1, 4
+_ET_EXEC = 2
 _READ, _WRITE = 4, 2
 _MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 21: "ppc64"}
 
@@ -36,8 +37,8 @@ _MACHINES = {3: "i386", 40: "arm", 62: "x86-64", 183: "aarch64", 243: "riscv", 2
 class _Image(NamedTuple):
     """A loaded file: the program or a library."""
 
-    start: int
-    """Where the file's first byte is."""
+    start: int | None
+    """Where the file's first byte is; None if its addresses are fixed."""
     base: int
     segments: tuple[tuple[int, int, int, int, int], ...]
     """Type, access, address, size and alignment, as the program headers have them."""
@@ -114,7 +115,10 @@ def _read_image(memory: Memory, region: Region, head: bytes) -> _Image | None:
         segments.append((kind, access, address, length, align))
         if kind == _PT_LOAD and origin is None:
             origin = address - offset
-    return None if origin is None else _Image(region.start, region.start - origin, tuple(segments))
+    if origin is None:
+        return None
+    fixed = struct.unpack_from("=H", head, 16)[0] == _ET_EXEC
+    return _Image(None if fixed else region.start, region.start - origin, tuple(segments))
 
 
 # ---- Records of copies ----
@@ -158,8 +162,10 @@ def _record_addresses(image: _Image, start: int, notes: bytes, align: int) -> It
         name = notes[at + 12 : at + 12 + name_size]
         if kind == _NOTE_COPY and size >= 4 and name == _NOTE_NAME:
             distance, *to_start = struct.unpack_from("=ii" if size >= 8 else "=i", notes, body)
+            moved = 0
             # Tools such as patchelf move notes, and leave the distances that they hold.
-            moved = start + body + 4 + to_start[0] - image.start if to_start else 0
+            if to_start and image.start is not None:
+                moved = start + body + 4 + to_start[0] - image.start
             yield start + body + distance - moved
         at = at + (end - at + padding & ~padding)
 

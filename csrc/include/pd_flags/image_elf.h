@@ -34,6 +34,7 @@ typedef struct pd__nhdr {
   uint32_t n_namesz, n_descsz, n_type;
 } pd__nhdr;
 enum { PD__PT_LOAD = 1, PD__PT_NOTE = 4, PD__PF_W = 2, PD__PF_R = 4 };
+enum { PD__ET_EXEC = 2, PD__E_TYPE = 16 /* where a file has it */ };
 
 /* struct dl_phdr_info of <link.h>, which needs _GNU_SOURCE: its first fields,
  * fixed by the ABI of glibc, musl and the BSDs. */
@@ -65,7 +66,8 @@ PD__HELPER int pd__holds(const pd__image *image, uintptr_t address, uint64_t siz
 }
 
 /* How far a note has been moved since the linker wrote it. Tools that make room for program headers
- * move the sections behind them to the end of the file: patchelf does, for example for auditwheel. */
+ * move the sections behind them to the end of the file: patchelf does, for example for auditwheel.
+ * In a program with fixed addresses it puts pages in front instead, and the note stays. */
 PD__READS_IMAGE
 PD__HELPER uintptr_t pd__note_shift(const pd__image *image, const pd__nhdr *note,
                                     const char *body) {
@@ -74,8 +76,11 @@ PD__HELPER uintptr_t pd__note_shift(const pd__image *image, const pd__nhdr *note
   for (uint16_t i = 0; i < image->count; i++) {
     const pd__phdr *segment = &image->segments[i];
     if (segment->p_type != PD__PT_LOAD || segment->p_offset != 0) continue;
+    uintptr_t first_byte = image->base + segment->p_vaddr;
+    const uint16_t *file_type = (const uint16_t *)(first_byte + PD__E_TYPE);
+    if (segment->p_memsz < PD__E_TYPE + sizeof *file_type || *file_type == PD__ET_EXEC) return 0;
     uintptr_t linked = (uintptr_t)to_first_byte + (uintptr_t)(intptr_t)*to_first_byte;
-    return linked - (image->base + segment->p_vaddr);
+    return linked - first_byte;
   }
   return 0;
 }

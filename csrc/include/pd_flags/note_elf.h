@@ -36,6 +36,7 @@
           ".Lpd_note_" record ":\n"                                            \
           ".long " record " - .\n"                                             \
           ".hidden __ehdr_start\n"                                             \
+          ".weak __ehdr_start\n"                                               \
           ".long __ehdr_start - .\n"                                           \
           ".popsection\n"                                                      \
           ".endif\n")

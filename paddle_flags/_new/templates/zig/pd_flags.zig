@@ -109,6 +109,7 @@ comptime {
         \\.balign 4
         \\.long pd__zig_record - .
         \\.hidden __ehdr_start
+        \\.weak __ehdr_start
         \\.long __ehdr_start - .
         \\.popsection
     );

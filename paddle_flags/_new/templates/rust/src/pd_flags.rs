@@ -173,6 +173,7 @@ macro_rules! module {
             ".balign 4",
             ".long {record} - .",
             ".hidden __ehdr_start",
+            ".weak __ehdr_start",
             ".long __ehdr_start - .",
             ".popsection",
             record = sym RECORD,
