@@ -45,8 +45,11 @@ TEMPLATE = {
     "@STATIC_LIBS@": TARGET.static_libs,
 }
 
+if sys.platform == "win32":
+    sys.exit("paddle_flags is built for Windows on Linux: make release ARGS=windows")
 CC = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC"))
 CFLAGS = shlex.split(os.environ.get("CFLAGS", ""))  # these come last
+LDFLAGS = shlex.split(os.environ.get("LDFLAGS", ""))
 COMMON = list(TARGET.compile)
 COMPILE = ["-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-fexceptions", "-Wall", "-Wextra"]
 LINK = [*TARGET.link, *TARGET.link_library]
@@ -129,8 +132,8 @@ class Build(build_ext):
         compiler.compiler_so += SANITIZE
         if hasattr(compiler, "compiler_so_cxx"):  # newer setuptools
             compiler.compiler_so_cxx += SANITIZE
-        linker = [*CC, "-shared"] if CROSS else [*compiler.linker_so, *SANITIZE]
-        lines = "".join(f"{argument}\n" for argument in linker)
+        linker = [*CC, "-shared", *LDFLAGS] if CROSS else compiler.linker_so
+        lines = "".join(f"{argument}\n" for argument in [*linker, *SANITIZE])
         lines = lines.replace("-bundle\n", "-shared\n")  # of macOS; a library can't be a bundle
         compiler.linker_so = FOREIGN_RUN_PATH.sub("", lines).splitlines()
 
@@ -243,11 +246,12 @@ if LIMITED_API:
 extensions = {
     "_native": [],
     "_fast": sorted(map(str, Path("csrc", "python").glob("*.c"))),
-    "_bridges": ["csrc/python/bridges.cpp"] if TARGET.bridges else None,
 }
+if TARGET.bridges:
+    extensions["_bridges"] = ["csrc/python/bridges.cpp"]
 setup(
     version=VERSION,
-    ext_modules=[extension(*each) for each in extensions.items() if each[1] is not None],
+    ext_modules=[extension(*each) for each in extensions.items()],
     cmdclass={"build_ext": Build, "build_library": Library},
     options=options,
 )
