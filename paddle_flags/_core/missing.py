@@ -30,7 +30,12 @@ def format_install_command(extra: str) -> str:
     if "vcs_info" in origin:
         url = f"{origin['vcs_info']['vcs']}+{url}@{origin['vcs_info']['commit_id']}"
     if origin.get("dir_info", {}).get("editable"):
-        return f"pip install -e {shlex.quote(url.removeprefix('file://') + f'[{extra}]')}"
+        from urllib.parse import urlsplit
+        from urllib.request import url2pathname
+
+        return f"pip install -e {shlex.quote(url2pathname(urlsplit(url).path) + f'[{extra}]')}"
+    if "subdirectory" in origin:
+        url += f"#subdirectory={origin['subdirectory']}"
     return f"pip install 'paddle_flags[{extra}] @ {url}'"
 
 

@@ -68,13 +68,14 @@ def cflags() -> str:
 def libs() -> str:
     """Return the linker arguments of a host, quoted for a shell.
 
-    They set the run path, where there is one: no loader searches the directories of Python
-    packages.
+    They set the run path if the library is in the Python package, where no loader searches, and
+    where there are run paths.
     """
     import shlex
 
+    inside = get_library_dir() == os.path.join(_PACKAGE, "lib")
     directory = _to_option(get_library_dir())
-    run_path = ["-Wl,-rpath," + directory] if _HAS_RUN_PATHS else []
+    run_path = ["-Wl,-rpath," + directory] if _HAS_RUN_PATHS and inside else []
     return shlex.join(["-L" + directory, "-lpd_flags", *run_path])
 
 

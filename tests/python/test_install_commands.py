@@ -31,8 +31,12 @@ def url_record(url: str, **more: Any) -> str:
             f"pip install 'paddle_flags[live] @ git+https://example.org/x.git@{COMMIT}'",
         ),
         (
-            url_record("file:///home/ann/flags", dir_info={"editable": True}),
-            "pip install -e '/home/ann/flags[live]'",
+            url_record("file:///home/ann/my%20flags", dir_info={"editable": True}),
+            "pip install -e '/home/ann/my flags[live]'",
+        ),
+        (
+            url_record(WHEEL, archive_info={}, subdirectory="native"),
+            f"pip install 'paddle_flags[live] @ {WHEEL}#subdirectory=native'",
         ),
         (None, "pip install 'paddle_flags[live] @ <file or checkout of paddle_flags>'"),
     ],
