@@ -74,7 +74,10 @@ def epoch() -> int:
 def environment(**more: str) -> dict[str, str]:
     """Return an environment without the user's compilers and their flags."""
     ours = {"SOURCE_DATE_EPOCH": str(epoch()), "LC_ALL": "C.UTF-8", "TZ": "UTC"}
-    foreign = r"CC|CXX|CFLAGS|CPPFLAGS|LDFLAGS|LDSHARED|AR|ARFLAGS|PD_\w+|_PYTHON_HOST_PLATFORM"
+    foreign = (
+        r"CC|CXX|C\w*FLAGS|LD(CXX)?(FLAGS|SHARED)|AR\w*|\w*INCLUDE_PATH|CPATH|LIBRARY_PATH|PD_\w+"
+    )
+    foreign += "|_PYTHON_HOST_PLATFORM"
     kept = {k: v for k, v in os.environ.items() if not re.fullmatch(foreign, k)}
     return {**kept, **ours, **more}
 
