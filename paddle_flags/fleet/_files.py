@@ -92,8 +92,10 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
 def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
     """Write a temporary file, whose name begins with a dot."""
     path = folder / f".{secrets.token_hex(8)}"
+    created = False
     try:
         with open(path, "xb", opener=_open) as file:
+            created = True
             # Whoever may read the folder may read the file, whatever the umask; nobody else writes.
             if hasattr(os, "fchmod"):
                 os.fchmod(file.fileno(), mode or folder.stat().st_mode & 0o444 | 0o600)
@@ -102,7 +104,8 @@ def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | Non
             if durable:
                 os.fsync(file.fileno())
     except BaseException:
-        remove_if_possible(path)  # Windows removes no open file
+        if created:  # another one isn't ours; Windows removes no open file
+            remove_if_possible(path)
         raise
     return path
 
