@@ -1154,7 +1154,7 @@ PD_API pd_status pd_environment_enable(const char *prefix, pd_error_list *errors
  * the environment: until the release, calls on this thread read a copy of the environment as it is
  * now. Without `always`, no copy is made until the environment is enabled for the first time,
  * because definitions don't read it before. Holds nest, and the outermost one has the copy. If
- * memory runs out, or on Windows, where changes don't interfere, the environment itself is read. */
+ * memory runs out, the environment itself is read. */
 PD_API void pd_environment_hold(bool always);
 PD_API void pd_environment_release(void);
 

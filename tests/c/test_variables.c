@@ -87,8 +87,8 @@ TEST(an_empty_variable_may_count_as_not_set) {
 
 TEST(a_variable_may_name_a_file_with_the_value) {
   char path[] = "/tmp/pd_flags_value_XXXXXX", place[64];
-  int file = mkstemp(path);
-  CHECK(file >= 0 && write(file, "4\n", 2) == 2 && !close(file));
+  FILE *file = fdopen(mkstemp(path), "w");
+  CHECK(file && fputs("4\n", file) >= 0 && !fclose(file));
   pd_flag *flag = define_flag(PD_TYPE_int32, "n");
   set("APP_n_FILE", path);
   CHECK_OK(parse(NULL, NULL, (pd_parse_options){.env_prefix = "APP_", .env_files = true}));

@@ -353,6 +353,13 @@ def test_text_of_the_environment_is_utf_8(windows):
     assert lines[3] == "naïve 漢字"
 
 
+def test_variables_have_no_case_and_misspelt_ones_are_reported(windows):
+    source = ROOT / "tests" / "windows" / "variables.c"
+    program = mingw.build(windows.directory / "variables.exe", source, flags=[windows.shared])
+    warned = "environment variable aPP_Ann_Treads names no flag; did you mean App_ann_threads?\n"
+    assert mingw.run_wine(program).stdout == warned
+
+
 def test_flags_have_their_values_before_all_constructors_and_until_after_all_destructors(windows):
     plugin = windows.dll("order", ORDER, by="g++")
     lines = windows.obey(
@@ -504,7 +511,10 @@ def test_flagfiles_are_read_and_what_cannot_be_read_is_told(windows, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["argv", "environment", "error", "pending", "report", "config", "text", "value", "words"],
+    [
+        *("argv", "environment", "error", "pending", "report", "config", "text", "value"),
+        *("variables", "words"),
+    ],
 )
 def test_the_tests_of_a_source_pass_on_windows(windows, name):
     source = ROOT / "tests" / "c" / f"test_{name}.c"

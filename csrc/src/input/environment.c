@@ -17,24 +17,8 @@ static _Thread_local struct {
   char *copy; /* owned; variables, each ended by a NUL, up to an empty one; NULL: no copy */
 } held;
 
-static char *copy_environment(void) {
-  char *const *variables = pd__platform_get_environment();
-  size_t size = 1, used = 0;
-  if (!variables) return NULL;
-  for (size_t i = 0; variables[i]; i++) size += strlen(variables[i]) + 1;
-  char *copy = malloc(size);
-  for (size_t i = 0; copy && variables[i]; i++) {
-    size_t length = strlen(variables[i]) + 1;
-    if (length == 1) continue;
-    memcpy(copy + used, variables[i], length);
-    used += length;
-  }
-  if (copy) copy[used] = '\0';
-  return copy;
-}
-
 void pd__environment_visit(pd__variable_visitor *visit, void *context) {
-  char *own = held.copy ? NULL : copy_environment();
+  char *own = held.copy ? NULL : pd__platform_copy_environment();
   const char *all = held.copy ? held.copy : own;
   for (const char *each = all; each && *each; each += strlen(each) + 1) visit(each, context);
   free(own);
@@ -42,7 +26,8 @@ void pd__environment_visit(pd__variable_visitor *visit, void *context) {
 
 void pd_environment_hold(bool always) {
   if (held.depth++ > 0 && held.copy) return;
-  if (always || __atomic_load_n(&was_enabled, __ATOMIC_RELAXED)) held.copy = copy_environment();
+  if (always || __atomic_load_n(&was_enabled, __ATOMIC_RELAXED))
+    held.copy = pd__platform_copy_environment();
 }
 
 void pd_environment_release(void) {
@@ -55,7 +40,8 @@ const char *pd__environment_get(const char *variable) {
   if (!held.copy) return pd__platform_getenv(variable);
   size_t length = strlen(variable);
   for (const char *each = held.copy; *each; each += strlen(each) + 1) {
-    if (!strncmp(each, variable, length) && each[length] == '=') return each + length + 1;
+    bool same = pd__platform_is_same_variable(each, variable, length);
+    if (same && each[length] == '=') return each + length + 1;
   }
   return NULL;
 }
@@ -112,8 +98,9 @@ static pd_status find_variable_either_case(const pd__variable_rules *rules, cons
 bool pd__variable_is_of_name(const char *name, const char *variable, size_t length) {
   bool exact = strlen(name) == length, upper = exact;
   for (size_t i = 0; (exact || upper) && i < length; i++) {
-    exact &= normalize_variable_char(name[i]) == variable[i];
-    upper &= to_upper_variable_char(name[i]) == variable[i];
+    char own = normalize_variable_char(name[i]), capital = to_upper_variable_char(name[i]);
+    exact &= pd__platform_is_same_variable(&own, variable + i, 1);
+    upper &= pd__platform_is_same_variable(&capital, variable + i, 1);
   }
   return exact || upper;
 }

@@ -143,7 +143,7 @@ pd_status pd__variable_read_text(pd__arena *arena, const pd__variable *variable,
 /* Returns the value of a variable, borrowed until the program changes it; NULL if it isn't set. */
 const char *pd__environment_get(const char *variable);
 
-/* Called with each variable, as NAME=VALUE, borrowed during the call; none on Windows. */
+/* Called with each variable, as NAME=VALUE, borrowed during the call. */
 typedef void pd__variable_visitor(const char *variable, void *context);
 void pd__environment_visit(pd__variable_visitor *visit, void *context);
 

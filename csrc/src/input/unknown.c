@@ -88,8 +88,9 @@ static void warn_if_variable_unknown(const char *variable, void *context) {
   const search *of = context;
   const char *prefix = of->rules->prefix;
   size_t before = strlen(prefix), length = strcspn(variable, "=");
-  if (length <= before || strncmp(variable, prefix, before) != 0) return;
-  if (of->known && strlen(of->known) == length && !strncmp(of->known, variable, length)) return;
+  if (length <= before || !pd__platform_is_same_variable(variable, prefix, before)) return;
+  size_t known = of->known ? strlen(of->known) : 0;
+  if (length == known && pd__platform_is_same_variable(of->known, variable, length)) return;
   guess about = {.name = variable + before, .length = length - before};
   bool names_file = of->rules->read_files && has_file_suffix(about.name, about.length);
   if (names_file) about.length -= sizeof PD__FILE_SUFFIX - 1;

@@ -165,6 +165,6 @@ PD__READS_IMAGE const void *pd__posix_find_library_address(void *handle) {
 
 const char *pd__platform_getenv(const char *variable) { return secure_getenv(variable); }
 
-char *const *pd__platform_get_environment(void) { return getauxval(AT_SECURE) ? NULL : environ; }
+char *const *pd__posix_get_environment(void) { return getauxval(AT_SECURE) ? NULL : environ; }
 
 #endif /* __ELF__ */

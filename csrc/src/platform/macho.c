@@ -91,6 +91,6 @@ const char *pd__platform_getenv(const char *variable) {
   return issetugid() ? NULL : getenv(variable);
 }
 
-char *const *pd__platform_get_environment(void) { return issetugid() ? NULL : *_NSGetEnviron(); }
+char *const *pd__posix_get_environment(void) { return issetugid() ? NULL : *_NSGetEnviron(); }
 
 #endif /* __APPLE__ */

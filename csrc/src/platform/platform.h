@@ -84,9 +84,13 @@ void pd__platform_close_library(void *handle);
  * variable. */
 const char *pd__platform_getenv(const char *variable);
 
-/* Returns all variables as "NAME=value", up to NULL. The caller keeps others from changing them.
- * NULL in a setuid or setgid process, and where pd__platform_getenv needs no such caller. */
-char *const *pd__platform_get_environment(void);
+/* Returns a copy of all variables, as "NAME=value", each ended by a NUL, up to an empty one; the
+ * caller frees it, and keeps others from changing them meanwhile. NULL if memory is out, and in a
+ * setuid or setgid process. */
+char *pd__platform_copy_environment(void);
+
+/* Compares the first bytes of two variables' names. On Windows, letters have no case there. */
+bool pd__platform_is_same_variable(const char *a, const char *b, size_t length);
 
 /* Reads a regular file of at most `most` bytes into the arena without ever waiting for a writer.
  * *out is NUL-terminated. Returns what is wrong, or NULL on success; check the arena for out of

@@ -235,7 +235,27 @@ bool pd__platform_fill_random(void *out, size_t size) {
 
 #endif
 
-/* ---- Locale ---- */
+/* ---- Environment and locale ---- */
+
+char *pd__platform_copy_environment(void) {
+  char *const *variables = pd__posix_get_environment();
+  size_t size = 1, used = 0;
+  if (!variables) return NULL;
+  for (size_t i = 0; variables[i]; i++) size += strlen(variables[i]) + 1;
+  char *copy = malloc(size);
+  for (size_t i = 0; copy && variables[i]; i++) {
+    size_t length = strlen(variables[i]) + 1;
+    if (length == 1) continue;
+    memcpy(copy + used, variables[i], length);
+    used += length;
+  }
+  if (copy) copy[used] = '\0';
+  return copy;
+}
+
+bool pd__platform_is_same_variable(const char *a, const char *b, size_t length) {
+  return !strncmp(a, b, length);
+}
 
 static locale_t c_locale;
 

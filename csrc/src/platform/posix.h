@@ -15,6 +15,9 @@ const char *pd__posix_find_library_fault(int fd, uint64_t size);
 /* Returns an address in the image of a handle from dlopen; NULL if the loader doesn't reveal it. */
 const void *pd__posix_find_library_address(void *handle);
 
+/* Returns all variables as "NAME=value", up to NULL. NULL in a setuid or setgid process. */
+char *const *pd__posix_get_environment(void);
+
 /* Enclose a walk over the images: fork waits until it is over. */
 void pd__posix_begin_image_walk(pd__fork_state *fork_state);
 void pd__posix_end_image_walk(const pd__fork_state *fork_state);

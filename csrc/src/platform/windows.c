@@ -404,8 +404,23 @@ const char *pd__platform_getenv(const char *variable) {
   return out;
 }
 
-/* Windows locks it for each reader. */
-char *const *pd__platform_get_environment(void) { return NULL; }
+char *pd__platform_copy_environment(void) {
+  wchar_t *variables = GetEnvironmentStringsW();
+  const wchar_t *end = variables;
+  while (end && *end) end += wcslen(end) + 1;
+  char *copy = end ? to_utf8(variables, (int)(end - variables) + 1) : NULL;
+  if (variables) FreeEnvironmentStringsW(variables);
+  return copy;
+}
+
+static char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+
+/* Names of flags are ASCII. */
+bool pd__platform_is_same_variable(const char *a, const char *b, size_t length) {
+  size_t i = 0;
+  while (i < length && a[i] && lower_letter(a[i]) == lower_letter(b[i])) i++;
+  return i == length;
+}
 
 /* Like strtod, but with `point` in place of the decimal point, which `text` must have. Returns
  * false if not all of the text was read. */
