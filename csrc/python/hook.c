@@ -299,18 +299,23 @@ static void sleep_microseconds(PY_TIMEOUT_T count) {
 }
 
 /* Lets threads in that wait, and waits for the calls; if Python ends, for a second at most, because
- * a hook may be waiting for what won't come. No other interpreter can end before they have. */
+ * a hook may be waiting for what won't come. No other interpreter can end before they have.
+ *
+ * The steps grow, because the shortest sleep of Windows takes 16 ms. */
 static void wait_for_other_calls(const fast_gate *own) {
-  enum { step = 500, patience = 1000000 / step }; /* µs */
+  const PY_TIMEOUT_T first = 500, most = 16000, patience = 1000000; /* µs */
+  PY_TIMEOUT_T slept = 0;
   size_t waiting, running;
-  for (int i = 0; count_other_calls(own, &waiting, &running), waiting + running > 0; i++) {
-    if (has_begun_to_end() && waiting == 0 && i > patience) return;
+  while (count_other_calls(own, &waiting, &running), waiting + running > 0) {
+    if (has_begun_to_end() && waiting == 0 && slept > patience) return;
+    PY_TIMEOUT_T step = first + slept / 8 < most ? first + slept / 8 : most;
     Py_BEGIN_ALLOW_THREADS;
     sleep_microseconds(step);
     Py_END_ALLOW_THREADS;
+    slept += step;
     if (PyErr_CheckSignals() == 0) continue;
     PyErr_Clear();
-    i = patience;
+    slept = patience;
   }
 }
 
