@@ -11,6 +11,7 @@ from paddle_flags.fleet._arguments import check_count
 from paddle_flags.fleet._clock import SYSTEM, Clock
 from paddle_flags.fleet._flags import NEVER, Answer, Flags, TickTimeoutError
 from paddle_flags.fleet._member import PAUSE_OF_ONE, Member
+from paddle_flags.fleet._process import read_process_start_id
 from paddle_flags.fleet._record import ALL, TELL, Record
 from paddle_flags.fleet._snapshot import read_snapshot, write_snapshot
 from paddle_flags.fleet._state import Selected, State
@@ -162,7 +163,7 @@ class Membership:
         pid, process = other.get("pid", 0), other.get("process")
         if other.get("host") != self.host or pid in (0, os.getpid(), self._published.get("pid")):
             return
-        if process and _role.read_process_start_id(pid) == process:  # else that one was killed
+        if process and read_process_start_id(pid) == process:  # else that one was killed
             what = f"{self.name} is a member already, process {pid} of this machine"
             raise FleetError(f"{self.url}: {what}; give another name or rank")
 
@@ -322,7 +323,7 @@ class Membership:
             "version": 2,
             **_fields_of(self, "name", "role", "rank", "world", "host"),
             "pid": self._flags.pid,
-            "process": _role.read_process_start_id(self._flags.pid),
+            "process": read_process_start_id(self._flags.pid),
             "tick_timeout": self._options.tick_timeout,
             **_fields_of(state, "revision", "changed", "fleet"),
             "step": member.steps.last,

@@ -66,22 +66,6 @@ def host_name() -> str:
     return make_storable_name(socket.gethostname() or "localhost")
 
 
-def read_process_start_id(pid: int) -> str:
-    """Return what tells a process from all others that have its number; "" if it doesn't run.
-
-    That is the boot of the machine, and the moment since then at which it began. One that has
-    ended, and was not waited for, doesn't run.
-    """
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            boot = file.read().strip()
-    except OSError:
-        return ""
-    return "" if fields[0] in (b"Z", b"X") else f"{boot} {pid} {fields[19].decode()}"
-
-
 def make_storable_name(text: str) -> str:
     """Return text as a name that every engine can store."""
     return re.sub(r"[^A-Za-z0-9._@-]", "-", text).lstrip("._@-")[:100] or "x"

@@ -15,7 +15,8 @@ from members import FLAGS, SOON, eventually, member_states
 from support import IS_ROOT, in_url
 
 from paddle_flags.fleet import AbortedError, Fleet
-from paddle_flags.fleet._role import host_name, read_process_start_id
+from paddle_flags.fleet._process import read_process_start_id
+from paddle_flags.fleet._role import host_name
 
 NOBODY = 65534
 
