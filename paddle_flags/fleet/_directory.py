@@ -72,7 +72,7 @@ class DirectoryStore(Store):
         self._documents = self._root / "members"
         self._poll = url.poll_seconds(self._poll)
         self._known = 0  # the last record that this store has seen
-        self._is_prepared = False
+        self._is_prepared = self._ignores_case = False
         self._reset_process_state()
 
     def check_exists(self) -> None:
@@ -97,6 +97,7 @@ class DirectoryStore(Store):
                 if not folder.is_dir():
                     with contextlib.suppress(FileExistsError):
                         folder.mkdir(0o700)
+            self._ignores_case = (self._root / "LOG").exists()
             self._is_prepared = True
         return super()._run_method(method, *args)
 
@@ -180,8 +181,17 @@ class DirectoryStore(Store):
             self.members()
 
     def _announce(self, name: str, document: bytes, ttl: float) -> None:
+        if self._ignores_case:
+            self._check_same_case(name)
         replace_file(self._documents / name, b"%r\n%s" % (float(ttl), document))
         self._note_renewal(name)
+
+    def _check_same_case(self, name: str) -> None:
+        """Raise FleetError if another member's name differs only in case: they share a file."""
+        for other in os.listdir(self._documents):
+            if other != name and other.lower() == name.lower():
+                what = "their names differ only in case, which this folder ignores"
+                raise self.error(f"{name}: there is a member {other}: {what}; give another name")
 
     def _keep_alive(self, name: str) -> None:
         found = self._member(name)

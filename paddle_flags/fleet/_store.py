@@ -20,7 +20,8 @@ MAX_RECORD = 1 << 20  # bytes of a record, base or member's document; etcd takes
 REMEMBERED = 86400.0
 """Seconds for which the document of a member stays after its lease has ended."""
 
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+_RESERVED = r"(?i:(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|\Z))"  # by Windows, for devices
+_NAME = re.compile(rf"(?!{_RESERVED})[A-Za-z0-9][A-Za-z0-9._@-]{{0,127}}(?<!\.)")
 _inherited: list[object] = []  # of the parent: a child must not free its connections
 
 
@@ -239,6 +240,7 @@ class Store:
 
 
 def is_storable_name(name: str) -> bool:
+    """Return whether every engine can store a name, also in a folder that Windows has."""
     return _NAME.fullmatch(name) is not None
 
 
@@ -246,5 +248,6 @@ def check_name(name: str) -> str:
     """Raise FleetError for a name that not every engine can store."""
     if not is_storable_name(name):
         what = "expected at most 128 letters, digits and . _ @ -, with a letter or digit first"
+        what += ", no dot last, and no name that Windows reserves"
         raise FleetError(f"{name!r}: {what}")
     return name

@@ -39,6 +39,26 @@ def root(folder):
     return folder
 
 
+@pytest.fixture
+def case_ignored(tmp_path):
+    (tmp_path / "case").touch()
+    if not (tmp_path / "CASE").exists():
+        pytest.skip("needs a file system that ignores case")
+
+
+# -- Names --
+
+
+@pytest.mark.usefixtures("case_ignored")
+def test_a_member_whose_name_differs_only_in_case_is_refused(store):
+    for _ in range(2):
+        store.announce("worker-A", b"first", 30)
+    for _ in range(2):
+        with pytest.raises(FleetError, match="worker-a: there is a member worker-A: their names"):
+            store.announce("worker-a", b"second", 30)
+    assert living(store) == {"worker-A": b"first"}
+
+
 # -- Addresses --
 
 

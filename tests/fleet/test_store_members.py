@@ -151,7 +151,11 @@ def test_keep_alive_of_a_member_that_never_was_is_a_lease_error(store):
 
 
 @pytest.mark.parametrize(
-    "name", ["", "a/b", "..", ".hidden", "a b", "ä", "a\n", "x" * (MAX_NAME + 1)]
+    "name",
+    [
+        *("", "a/b", "..", ".hidden", "a b", "ä", "a\n", "x" * (MAX_NAME + 1)),
+        *("nul", "CON", "com1.txt", "a."),  # of which Windows makes no files of their own
+    ],
 )
 def test_names_that_no_engine_could_store_are_refused(store, name):
     for call in (
@@ -165,7 +169,7 @@ def test_names_that_no_engine_could_store_are_refused(store, name):
 
 
 def test_the_longest_name_and_all_its_characters_are_stored(store):
-    for name in ("x" * MAX_NAME, "aZ0._@-", "1"):
+    for name in ("x" * MAX_NAME, "aZ0._@-", "1", "null", "con-0", "com10", "a.nul"):
         store.announce(name, b"x", 30)
         assert name in living(store)
         store.withdraw(name, b"y")
