@@ -87,6 +87,8 @@ def build(out: Path, *sources: Path, flags: tuple[str, ...] = ()) -> Path:
         options += ["-D__USE_MINGW_ANSI_STDIO=1", "-static-libgcc", f"-I{SHIM}"]
         # Without the DLLs of the compiler, which Python doesn't look for.
         options += ["-static"] if is_shared or compiler is CXX else []
+        # As everywhere else, also beside functions that a header exports.
+        options += ["-Wl,--export-all-symbols"] if is_shared else []
         flags = (*(flag for flag in flags if not ONLY_ELF.fullmatch(flag)), "-lpthread")
     run(*compiler, *WARNINGS, *options, *sources, "-o", out, *flags)
     return out

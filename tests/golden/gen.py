@@ -25,7 +25,7 @@ def paths_of(case: Path) -> dict[str, str]:
     """A broken file, and good ones for those that it belongs to."""
     kind = KINDS[case.parent.name]
     good = {} if kind == "flags" else {"flags": "good/flags.yaml"}
-    return {**good, kind: os.fspath(case)}
+    return {**good, kind: case.as_posix()}
 
 
 def complaints(case: Path) -> Iterator[str]:

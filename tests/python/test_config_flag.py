@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import package, run, write
+from support import WINDOWS, package, run, write
 
 import paddle_flags as pf
 from paddle_flags.extend import format_install_command
@@ -199,6 +199,7 @@ def test_a_file_may_be_optional(here, name):
     ]
 
 
+@pytest.mark.skipif(WINDOWS, reason="symbolic links need a right that users of Windows lack")
 def test_an_optional_file_that_cannot_be_read_is_an_error(here):
     (here / "link.json").symlink_to("nowhere.json")
     assert refusals("--config=?link.json") == ["link.json: no such file"]
@@ -212,8 +213,8 @@ def test_a_missing_file_is_an_error_with_the_nearest_name(here):
     for file in ("serve.toml", "serve.flags"):
         write(here / "conf" / file, "")
     assert refusals("--config=conf/server.toml,conf/serv.flags,none/x.json") == [
-        "conf/server.toml: no such file; did you mean 'conf/serve.toml'?",
-        "conf/serv.flags: no such file; did you mean 'conf/serve.flags'?",
+        f"conf/server.toml: no such file; did you mean '{Path('conf/serve.toml')}'?",
+        f"conf/serv.flags: no such file; did you mean '{Path('conf/serve.flags')}'?",
         "none/x.json: no such file",
     ]
 
@@ -347,6 +348,7 @@ def test_json_and_yaml_have_tables_too(here, name, suffix):
     assert refusals(f"--config=a.{suffix}#a.x") == [f"a.{suffix}: has no table a.x"]
 
 
+@pytest.mark.skipif(WINDOWS, reason="names of files with ? are missing on Windows")
 def test_a_path_object_is_the_name_of_a_file_alone(here, name):
     flag = pf.define(name, 1)
     write(here / "?a.json", f'{{"{name}": 2}}')

@@ -9,12 +9,16 @@ import warnings
 from typing import TYPE_CHECKING
 
 import pytest
-from support import installed, make_fifo, run, write
+from support import WINDOWS, installed, make_fifo, run, write
 
 import paddle_flags as pf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+# Setting an empty one removes it.
+EMPTY = pytest.mark.skipif(WINDOWS, reason="empty variables are missing on Windows")
 
 
 @pytest.fixture
@@ -42,6 +46,7 @@ def in_program(code: str, *line: str, env: dict[str, str]) -> subprocess.Complet
 # ---- Empty variables ----
 
 
+@EMPTY
 def test_an_empty_variable_is_an_error_that_says_so(name, parse):
     pf.define(f"{name}_n", 1)
     pf.define(f"{name}_day", None, type=bool)
@@ -50,6 +55,13 @@ def test_an_empty_variable_is_an_error_that_says_so(name, parse):
         parse(env=empty)
     assert f"{name}_n: is empty, expected a 64-bit integer" in str(raised.value)
     assert f"{name}_day: is empty, expected true or false (or yes/no" in str(raised.value)
+
+
+@EMPTY
+def test_an_empty_path_of_a_file_is_an_error(name, parse):
+    pf.define(f"{name}_n", 1)
+    with pytest.raises(pf.FlagParseError, match=r"_n_FILE: is empty, expected the path of a file"):
+        parse(env={f"{name}_n_FILE": ""}, env_files=True)
 
 
 def test_empty_variables_can_count_as_not_set(name, parse):
@@ -115,19 +127,17 @@ def test_files_are_not_read_unless_asked_for(name, parse, tmp_path):
 def test_errors_name_the_variable_and_the_file_and_no_secret(name, parse, tmp_path):
     pf.define(f"{name}_n", 1, sensitive=True)
     pf.define(f"{name}_gone", "")
-    pf.define(f"{name}_nul", "")
-    pf.define(f"{name}_empty", "")
+    pf.define(f"{name}_zero", "")
     (tmp_path / "n").write_text("s3cret\n")
-    (tmp_path / "nul").write_bytes(b"a\0b")
-    env = {f"{name}_{key}_FILE": str(tmp_path / key) for key in ("n", "gone", "nul")}
+    (tmp_path / "zero").write_bytes(b"a\0b")
+    env = {f"{name}_{key}_FILE": str(tmp_path / key) for key in ("n", "gone", "zero")}
     with pytest.raises(pf.FlagParseError) as raised:
-        parse(env=env | {f"{name}_empty_FILE": ""}, env_files=True)
+        parse(env=env, env_files=True)
     text = str(raised.value)
     start = f"environment: {name.upper()}_{name}"
     assert f"{start}_n_FILE={tmp_path / 'n'}: {name}_n=<redacted>: expected" in text
     assert f"{start}_gone_FILE={tmp_path / 'gone'}: no such file" in text
-    assert f"{start}_nul_FILE={tmp_path / 'nul'}: holds a NUL byte" in text
-    assert f"{start}_empty_FILE: is empty, expected the path of a file" in text
+    assert f"{start}_zero_FILE={tmp_path / 'zero'}: holds a NUL byte" in text
     assert "s3cret" not in text
 
 
@@ -224,7 +234,10 @@ def test_the_name_of_the_variable_is_checked(variable):
     [
         ("ann_treads", "ann_threads"),
         ("ANN_THREDS", "ANN_THREADS"),
-        ("Ann_Threads", "ann_threads"),
+        pytest.param(
+            *("Ann_Threads", "ann_threads"),
+            marks=pytest.mark.skipif(WINDOWS, reason="the case of variables is missing on Windows"),
+        ),
         ("ann_thraeds", "ann_threads"),
     ],
 )
@@ -235,6 +248,8 @@ def test_a_variable_that_is_almost_that_of_a_flag_is_told_without_asking(
     prefix = f"{name.upper()}_"
     monkeypatch.setenv(prefix + tail, "8")
     told = f"environment variable {prefix}{tail} names no flag; did you mean {prefix}{near}\\?"
+    if WINDOWS:  # where Python's variables have capitals
+        told = f"(?i){told}"
     with pytest.warns(pf.UnknownVariableWarning, match=told):
         pf.parse(["program"], env_prefix=prefix)
 
@@ -260,7 +275,7 @@ def test_a_variable_of_a_file_or_of_flags_is_no_misspelt_one(name, parse, tmp_pa
 
 def test_the_file_of_a_misspelt_variable_is_told(name, parse, tmp_path):
     pf.define(f"{name}_token", "")
-    with pytest.raises(pf.UnknownVariableWarning, match=f"did you mean .*{name}_token_FILE"):
+    with pytest.raises(pf.UnknownVariableWarning, match=f"(?i)did you mean .*{name}_token_FILE"):
         parse(env={f"{name}_tokn_FILE": str(tmp_path)}, env_files=True)
 
 

@@ -49,7 +49,7 @@ def test_a_broken_file_ends_the_command_with_2_and_a_place_and_writes_nothing(
     assert generate(words, "prog") == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert re.fullmatch(rf"{re.escape(str(case))}:\d+:\d+: .*found .+, expected .+\n", err)
+    assert re.fullmatch(rf"{re.escape(case.as_posix())}:\d+:\d+: .*found .+, expected .+\n", err)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -180,7 +180,9 @@ def test_all_errors_are_told_in_the_order_of_the_files(tmp_path):
     path.write_text(path.read_text().replace("hlep", "help"))
     with pytest.raises(GenerateError) as meaning:
         load_files({"flags": str(path)})
-    lines = [int(str(each).split(":")[1]) for each in meaning.value.errors]
+    lines = [
+        int(str(each).removeprefix(f"{path}:").partition(":")[0]) for each in meaning.value.errors
+    ]
     assert lines == [5, 7, 11]
 
 

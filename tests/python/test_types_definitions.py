@@ -37,8 +37,9 @@ def test_choices_in_any_case_are_kept_as_they_are_defined(name):
         pf.define(f"{name}_number", 1, choices=[1], case_sensitive=False)
 
 
+AB = str(pathlib.Path("a/b"))
 CHOICES = {
-    "path": (pathlib.Path("a/b"), None, ["a//b", pathlib.Path("c")], ("a/b", "c"), "a//b"),
+    "path": (pathlib.Path("a/b"), None, ["a//b", pathlib.Path("c")], (AB, "c"), "a//b"),
     "decimal": (None, Decimal, ["1e3", Decimal("1.0")], ("1E+3", "1.0"), "1e3"),
     "datetime": (None, dt.datetime, [DAY], ("2026-01-31T00:00:00",), "2026-01-31 00:00:00"),
     "timedelta": (dt.timedelta(1), None, [dt.timedelta(1), dt.timedelta(2)], ("86400", "172800"),
@@ -46,7 +47,7 @@ CHOICES = {
     "text of a timedelta": (dt.timedelta(1), None, ["1d"], ("1d",), "24h"),
     "enum": (Mode.FAST, None, ["2", Mode.FAST], ("BEST", "FAST"), "GOOD"),
     "optional enum": (None, Optional[Mode], [Mode.BEST], ("BEST",), "2"),  # noqa: UP045 - as users write it
-    "paths": ([pathlib.Path("a/b")], None, ["a//b"], ("a/b",), "a//b,a/b"),
+    "paths": ([pathlib.Path("a/b")], None, ["a//b"], (AB,), "a//b,a/b"),
     "dict": ({"a": 1}, None, ["a=01"], ("a=1",), "a=0x1"),
 }  # fmt: skip
 

@@ -23,7 +23,7 @@ VALUES = {
     "str enum": (Colour.RED, None, "blue", Colour.BLUE, "BLUE"),
     "bits": (Right.READ, None, "WRITE|READ", Right.ALL, "READ|WRITE"),
     "no bits": (Right.READ, None, "", Right(0), "0"),
-    "path": (pathlib.Path("a"), None, "b//c", pathlib.Path("b/c"), "b/c"),
+    "path": (pathlib.Path("a"), None, "b//c", pathlib.Path("b/c"), str(pathlib.Path("b/c"))),
     "pure path": (
         pathlib.PureWindowsPath("a"), None, "b/c", pathlib.PureWindowsPath("b/c"), "b\\c",
     ),
