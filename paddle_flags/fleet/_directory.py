@@ -32,6 +32,7 @@ from paddle_flags.fleet._files import (
     refresh_folder,
     remove_if_possible,
     replace_file,
+    touch_file,
 )
 from paddle_flags.fleet._store import (
     REMEMBERED,
@@ -197,7 +198,7 @@ class DirectoryStore(Store):
         found = self._member(name)
         if found is None or not found.alive:
             raise self._make_lease_error(name)
-        os.utime(self._documents / name)
+        touch_file(self._documents / name)
         self._note_renewal(name)
 
     def _note_renewal(self, name: str) -> None:

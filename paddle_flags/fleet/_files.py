@@ -89,6 +89,18 @@ def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
         raise
 
 
+def touch_file(path: Path) -> None:
+    """Give a file the time that the file system has now."""
+    if not _IS_WINDOWS:
+        os.utime(path)
+        return
+    # os.utime would send the time of this machine: write what is there.
+    with _retry_while_open(lambda: open(path, "r+b", opener=_open)) as file:
+        first = file.read(1)
+        file.seek(0)
+        file.write(first)
+
+
 def write_temporary(folder: Path, data: bytes, *, durable: bool, mode: int | None = None) -> Path:
     """Write a temporary file, whose name begins with a dot."""
     path = folder / f".{secrets.token_hex(8)}"
