@@ -69,7 +69,7 @@ else:
 
 
 def render_project_files(name: str, language: str) -> dict[str, str]:
-    """Return the text of each file of a new project, by its path in it."""
+    """Return the text of each file of a new project, by its path in it, which has slashes."""
     chosen = LANGUAGES[language]
     texts: dict[str, str] = {}
     values = {"@plugin@": chosen.plugin, "@name@": name, **_REQUIREMENTS}
@@ -80,6 +80,7 @@ def render_project_files(name: str, language: str) -> dict[str, str]:
                 with open(os.path.join(place, file), encoding="utf-8") as template:
                     text = template.read()
                 path = os.path.relpath(os.path.join(place, file), top).replace("NAME", name)
+                path = path.replace(os.sep, "/")
                 if file == "gitignore.in":
                     path = ".gitignore"
                 for key, value in values.items():

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support import package, run, write
+from support import WINDOWS, package, run, tool, write
 
 import paddle_flags as pf
 from paddle_flags.extend import format_install_command
@@ -127,6 +127,8 @@ def read_argv(_: Path, words: list[str]) -> None:
 
 
 def read_environment(_: Path, variables: dict[str, str]) -> None:
+    if WINDOWS and "" in variables.values():
+        pytest.skip("empty variables are missing on Windows")
     os.environ.update(variables)
     try:
         pf.parse(["prog"], env_prefix="DUMP_", exit=False)
@@ -339,7 +341,7 @@ def test_list_writes_what_the_shell_and_parse_read(plugin, form, tmp_path):
         variables = written if form == "environment" else ""
         text = f"{variables}\n{shlex.join(command)} list {line}"
         shown = subprocess.run(
-            ["sh", "-c", text], capture_output=True, text=True, check=True
+            [tool("sh"), "-c", text], capture_output=True, text=True, check=True
         ).stdout
     flags = {flag["name"]: flag for flag in json.loads(shown)["flags"]}
     assert flags["alpha_mode"]["value"] == value

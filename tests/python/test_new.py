@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from documents import blocks, commands
-from support import ROOT, package, run, tool, write, zig
+from support import ROOT, WINDOWS, package, run, tool, write, zig
 
 from paddle_flags.__main__ import main
 from paddle_flags._new import project as projects
@@ -191,7 +191,10 @@ def test_a_project_has_a_readme_that_names_its_files_and_nothing_is_left_to_fill
         (["--lang", "c"], "required: NAME"),
         (["file", "--lang", "c"], "file: is a file, expected a new or empty directory"),
         (["alpha", "--lang", "c", "--dir", "file/below"], "file: is a file, expected a new"),
-        (["alpha", "--lang", "c", "--dir", "loose/x"], "loose: is a broken link, expected"),
+        pytest.param(
+            *(["alpha", "--lang", "c", "--dir", "loose/x"], "loose: is a broken link, expected"),
+            marks=pytest.mark.skipif(WINDOWS, reason="links need a right that users lack"),
+        ),
         (["alpha", "--lang", "c", "--dir", ""], "'': expected the path of a new or empty"),
         (["m", "--lang", "c"], "'m': libm.so is a system library, expected another name"),
         (["pthread", "--lang", "zig"], "libpthread.so is a system library, expected"),
@@ -205,7 +208,8 @@ def test_what_it_cannot_do_is_said_and_nothing_is_written(
 ) -> None:
     write(tmp_path / "file", "")
     write(tmp_path / "full" / "file", "")
-    (tmp_path / "loose").symlink_to("nowhere")
+    if not WINDOWS:
+        (tmp_path / "loose").symlink_to("nowhere")
     before = sorted(tmp_path.rglob("*"))
     ended = new(*words)
     assert (ended.status, ended.out) == (2, "")

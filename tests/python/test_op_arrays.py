@@ -34,7 +34,7 @@ def test_an_array_of_numpy_is_a_buffer():
     for bad, why in {
         "<f4": "items of format 'f', expected double",
         ">f8": "items of format '>d', expected double",
-        "i8": "items of format 'l', expected double",
+        "i8": "items of format '[lq]', expected double",
     }.items():
         with pytest.raises(pf.FlagTypeError, match=why):
             pf.op("sum")(np.zeros(2, dtype=bad), 2)
