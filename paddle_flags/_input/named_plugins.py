@@ -87,5 +87,6 @@ def _import_plugin(module: str) -> None:
     except ModuleNotFoundError as error:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise  # of another module, which it imports
-        message = f"{module}: no such module; the path of a library has a / or ends in .so"
+        end = ".dll" if os.name == "nt" else ".so"
+        message = f"{module}: no such module; the path of a library has a {os.sep} or ends in {end}"
         raise errors.FlagArgumentError(message) from None

@@ -11,7 +11,18 @@ import pytest
 from fleet_config import IMPORT
 from joining import environment
 from packages import library_object
-from support import CC, SANITIZE, build, build_plugin, build_program, make_fifo, missing, run, write
+from support import (
+    CC,
+    IS_ROOT,
+    SANITIZE,
+    build,
+    build_plugin,
+    build_program,
+    make_fifo,
+    missing,
+    run,
+    write,
+)
 
 URL = "etcd://10.0.0.5:2379/job42"
 VARIABLE = "PADDLE_FLAGS_FLEET_SNAPSHOT"
@@ -203,7 +214,7 @@ def test_a_pipe_is_no_file_and_nobody_waits_for_it(programs, tmp_path):
 
 
 def test_a_setuid_program_does_not_read_it(programs, snapshot, tmp_path):
-    if os.getuid() != 0:
+    if not IS_ROOT:
         missing("the right to change owners", "run as root")
     if SANITIZE:
         return  # the runtime refuses such processes
