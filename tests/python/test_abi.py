@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from joining import REGISTRY, Maker, environment, obey
-from support import INCLUDE, ROOT, run, tool, write
+from support import INCLUDE, ROOT, WINDOWS, run, tool, write
 
 import paddle_flags._native as native
 
@@ -17,6 +17,8 @@ PAGE = (ROOT / "docs" / "reference" / "abi.md").read_text("utf-8")
 STRUCTS = ("pd_module_record", "pd_host", "pd_copy_record", "pd_flag_def", "pd_late_def")
 STRUCTS += ("pd_index", "pd_index_row")
 POINTER = {"64": 8, "32": 4}
+
+ELF = pytest.mark.skipif(WINDOWS, reason="the sections of ELF are missing on Windows")
 
 
 def rows_below(heading: str) -> list[list[str]]:
@@ -136,6 +138,7 @@ def plain(maker: Maker) -> Path:
     return out
 
 
+@ELF
 def test_the_note_of_the_header_has_the_documented_bytes(maker: Maker, plain: Path) -> None:
     library, note = maker.directory / "libplain.so", maker.directory / "note"
     run("gcc", "-shared", plain, "-o", library)
@@ -202,6 +205,7 @@ def test_the_header_uses_the_documented_names(plain: Path) -> None:
         assert f"`{section}`" in PAGE
 
 
+@ELF
 def test_another_language_adds_a_flag_to_the_record_of_c(maker: Maker, host: Path) -> None:
     # C declares a flag that the other one defines, under the documented names.
     reads = """

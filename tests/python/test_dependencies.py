@@ -6,8 +6,9 @@ import shutil
 import sys
 
 import pytest
-from support import CC, CHECKED, ROOT, SANITIZE, run, write
+from support import CC, CHECKED, ROOT, SANITIZE, WINDOWS, run, write
 
+pytestmark = pytest.mark.skipif(WINDOWS, reason="the library for ELF is missing on Windows")
 GUARD = ROOT / "tools" / "dependencies.py"
 # A sanitizer adds libraries and symbols of its own.
 plain_build = pytest.mark.skipif(bool(SANITIZE), reason="built for a sanitizer")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from packages import BUILD_ENVIRONMENT, build_package
-from support import INCLUDE, LIBDIR, ROOT, run, write
+from support import INCLUDE, ROOT, run, write
 
 from paddle_flags._core import paths
 
@@ -104,7 +104,14 @@ def test_the_installed_wheel_is_imported_without_the_tree(installed, tmp_path):
 # -- the source distribution ------------------------------------------------
 
 
-@pytest.mark.parametrize("lost", ["_fast.", "_native.", "lib/libpd_flags.so"])
+SHARED = (
+    Path(paths.get_shared_library())
+    .relative_to(Path(paths.__file__).resolve().parents[1])
+    .as_posix()
+)
+
+
+@pytest.mark.parametrize("lost", ["_fast.", "_native.", SHARED])
 def test_a_tree_without_its_library_says_what_to_do(tmp_path, lost):
     tree = tmp_path / "my tree"
     shutil.copytree(ROOT / "paddle_flags", tree / "paddle_flags", symlinks=True)
@@ -150,7 +157,7 @@ def test_tree_and_source_distribution_build_the_same_wheel_byte_for_byte(wheel, 
 def test_config_names_what_exists():
     for path in (
         INCLUDE + "/pd_flags.h",
-        LIBDIR + "/libpd_flags.so",
+        paths.get_shared_library(),
         paths.get_static_library(),
         paths.get_cmake_dir() + "/paddle_flags-config.cmake",
         paths.get_pkgconfig_dir() + "/paddle_flags.pc",
