@@ -230,7 +230,7 @@ def test_every_function_is_there_and_none_leaves_code_behind(maker, compiler):
         options = [*WARNINGS, "-Wno-address", "-Wno-tautological-pointer-compare", "-O0"]
         options += ["-fno-ident", f"-I{INCLUDE}", "-c", "-fPIC"]
         run(*compiler, *options, code, "-o", place / f"{name}.o")
-        table = run("size", "-A", place / f"{name}.o").stdout
+        table = run(tool("size", "binutils"), "-A", place / f"{name}.o").stdout
         sizes[name] = sum(map(int, re.findall(r"^\.text\S* +(\d+)", table, re.MULTILINE)))
     assert sizes["idle"] == sizes["plain"] < sizes["busy"]
 
