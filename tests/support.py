@@ -105,6 +105,16 @@ def build_with_library(
     return build_program(place / "main", write(place / "main.cpp", program), flags=linked)
 
 
+def link_python() -> list[str]:
+    """Return what an extension module links besides: on Windows, Python's import library."""
+    if not WINDOWS:
+        return []
+    for name in ("libs/python3.lib", "lib/libpython3.dll.a"):  # the latter is of mingw's Python
+        if (library := Path(sys.base_prefix, name)).exists():
+            return [str(library)]
+    pytest.skip("python3.lib is missing")
+
+
 def close_library(library: ctypes.CDLL) -> None:
     """Close a library once, as ctypes never does."""
     import _ctypes
