@@ -7,7 +7,7 @@ import time
 
 import pytest
 from members import FLAGS, SOON, Failed, eventually, files_of, states, states_of
-from support import in_url
+from support import WINDOWS, in_url
 
 from paddle_flags.fleet import (
     Change,
@@ -312,6 +312,7 @@ def test_changes_of_a_batch_may_be_for_different_members(fleet, members):
 # ---- A ConfigMap ----
 
 
+@pytest.mark.skipif(WINDOWS, reason="symbolic links are missing, which kubelet makes on Linux only")
 def test_a_configmap_gives_values_and_has_no_members(process, tmp_path):
     for version, value in (("..1", "0.5"), ("..2", "0.75")):
         (tmp_path / version).mkdir()

@@ -28,8 +28,8 @@ def places(tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path)
     name = secrets.token_hex(4)
-    mounts = os.environ.get("PD_MOUNTS", f"{tmp_path}:{link}").split(":")
-    return [Path(mount, name) for mount in mounts]
+    mounts = os.environ.get("PD_MOUNTS", f"{tmp_path}{os.pathsep}{link}")
+    return [Path(mount, name) for mount in mounts.split(os.pathsep)]
 
 
 @pytest.fixture
