@@ -11,6 +11,8 @@ from support import IS_ROOT, in_url
 NOBODY = 65534
 VALUABLE = "valuable"
 
+NO_FOLLOW = pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="os.O_NOFOLLOW is missing")
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -27,6 +29,7 @@ def victim(tmp_path):
     return made
 
 
+@NO_FOLLOW
 def test_a_link_in_the_place_of_a_snapshot_is_replaced_and_not_followed(
     fleet, process, path, victim
 ):
@@ -40,6 +43,7 @@ def test_a_link_in_the_place_of_a_snapshot_is_replaced_and_not_followed(
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@NO_FOLLOW
 def test_a_link_in_the_place_of_the_new_file_is_not_followed(fleet, process, path, victim):
     one = process()
     one.do("import secrets; secrets.token_hex = lambda _: 'guessed'")
@@ -50,6 +54,7 @@ def test_a_link_in_the_place_of_the_new_file_is_not_followed(fleet, process, pat
     assert victim.read_text() == VALUABLE
 
 
+@NO_FOLLOW
 def test_no_values_are_read_through_a_link(fleet, process, path, tmp_path):
     real = tmp_path / "real.json"
     one = process().begin(name="one", snapshot=str(real))
