@@ -63,6 +63,7 @@ def test_parent_and_child_use_a_store_at_once(engine, store):
     use("after")
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
 def test_a_store_is_usable_after_a_fork_in_parent_and_child(engine, store):
     if not engine.forks:
         pytest.skip("this engine does not support a fork")
