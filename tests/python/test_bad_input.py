@@ -165,6 +165,7 @@ def test_what_is_no_file_is_refused_without_waiting(program, tmp_path):
     assert said(program, "words", long)[0].endswith("d/d/...: File name too long")
 
 
+@pytest.mark.skipif(WINDOWS, reason="modes of files are missing on Windows")
 def test_a_file_that_may_not_be_read_is_refused_with_the_reason(program):
     with tempfile.NamedTemporaryFile() as file:  # tmp_path is for its owner alone
         os.chmod(file.name, 0)
@@ -177,6 +178,7 @@ def test_a_file_that_does_not_know_its_size_is_read(program):
     assert lines == ["0 arguments", *UNTOUCHED]  # a pattern that no program is like
 
 
+@pytest.mark.skipif(WINDOWS, reason="/proc/kmsg is missing on Windows")
 def test_messages_of_the_kernel_are_left_to_their_reader(program):
     size_unread = 9
     klogctl = ctypes.CDLL(None, use_errno=True).klogctl
@@ -215,6 +217,6 @@ def test_binary_garbage_is_an_error_or_changes_what_it_says(program, tmp_path):
 
 
 def test_a_nul_byte_anywhere_is_an_error_with_its_line(program, tmp_path):
-    word = flagfile(tmp_path / "nul", b"--count=5\n\n--text=\0\n")
-    message = "PD_ERR_FILE: nul:3: holds a NUL byte, expected text"
+    word = flagfile(tmp_path / "zero", b"--count=5\n\n--text=\0\n")
+    message = "PD_ERR_FILE: zero:3: holds a NUL byte, expected text"
     refuses(program, message, "words", word, cwd=tmp_path)
