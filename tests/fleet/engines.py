@@ -14,9 +14,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from etcd_cluster import Cluster
 from servers import DaskScheduler, RayCluster, TcpStoreServer, pause, resume
-from support import IS_ROOT, in_url, package
+from support import IS_ROOT, WINDOWS, in_url, package
 
 from paddle_flags.fleet import _open
 from paddle_flags.fleet._store import Store
@@ -79,6 +80,8 @@ class DirEngine(Engine):
 
     @contextlib.contextmanager
     def reader(self, url: str) -> Iterator[Store]:
+        if WINDOWS:
+            pytest.skip("modes are missing: a folder's list of rights is inherited")
         root = Path(url.partition("://")[2].partition("?")[0])
         for path in [root, *root.rglob("*")]:
             path.chmod(0o555 if path.is_dir() else 0o444)

@@ -48,6 +48,7 @@ def in_child(function, meanwhile=None):
     assert os.waitstatus_to_exitcode(ended) == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="os.fork is missing")
 def test_parent_and_child_use_a_store_at_once(engine, store):
     if not engine.forks:
         pytest.skip("this engine does not support a fork")
