@@ -54,6 +54,7 @@ class Target:
     link_library: list[str] = field(default_factory=list)
     link_defined: list[str] = field(default_factory=list)  # the library, unless a sanitizer is used
     link_module: list[str] = field(default_factory=list)
+    name_module: str = ""
     link_run_path: list[str] = field(default_factory=list)  # modules that find the library by it
     import_library: str = ""  # what links the library, if it is another file
     bridges: bool = False  # the module _bridges, which reads ELF files
@@ -98,6 +99,7 @@ MACOS = Target(
     name_library=["-Wl,-install_name,@rpath/{name}"],
     compile=["-fstack-protector-strong", "-pthread"],
     link_module=["-Wl,-undefined,dynamic_lookup"],
+    name_module="-Wl,-install_name,@rpath/{name}",  # else the path where it was built
     link_run_path=["-Wl,-rpath,@loader_path/lib"],
 )
 

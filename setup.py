@@ -231,6 +231,7 @@ def extension(name, sources):
         extra_link_args=[
             *TARGET.link,
             *TARGET.link_module,
+            *([TARGET.name_module.format(name=name)] if TARGET.name_module else []),
             *([] if SOVERSION else TARGET.link_run_path),
             *(["-lstdc++"] if cxx else []),
         ],

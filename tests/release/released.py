@@ -304,6 +304,7 @@ def test_the_wheel_for_macos_needs_python_the_library_and_macos_alone(tmp_path, 
         assert binary.header.cpu_type.name == cpu
         assert {each.name for each in binary.libraries} <= {
             "@rpath/libpd_flags.dylib",
+            f"@rpath/{path.name.partition('.')[0]}",  # its own name
             "/usr/lib/libSystem.B.dylib",
         }
         exported |= {str(each.name) for each in binary.exported_symbols}
