@@ -214,7 +214,7 @@ def test_the_nearest_of_many_names_is_found_without_a_long_search(tmp_path):
 # Of these the schema says nothing: what JSON doesn't have, or what another key decides.
 _NO_JSON = re.compile(
     "anchor|alias$|tab_|merge_key|tag|directive|documents|billion|duplicate|as_key|empty$|comment_only|scalar_only|list_only"
-    "|deep|utf|latin1|nul$|control|half_a|line_sep|old_mac|syntax|name_that_is_a_bool"
+    "|deep|utf|latin1|nul_byte|control|half_a|line_sep|old_mac|syntax|name_that_is_a_bool"
 )
 
 
