@@ -14,7 +14,8 @@ unpack_source() {
   local version
   version=$(dpkg-parsechangelog --file packaging/debian/changelog --show-field Version)
   mkdir -p /build/source
-  tar -czf "/build/paddle-flags_${version%-*}.orig.tar.gz" --exclude=./.git \
+  # Debian takes no binaries into sources, and the build needs no modules of earlier versions.
+  tar -czf "/build/paddle-flags_${version%-*}.orig.tar.gz" --exclude=./.git --exclude=./tests/corpus \
     --transform="s,^\.,paddle-flags-${version%-*}," .
   tar -xzf /build/*.orig.tar.gz -C /build/source --strip-components=1
   cp -r packaging/debian /build/source/
