@@ -45,7 +45,7 @@ class Target:
     `{name}` in options is the file name of the library, `{lib}` the directory `lib` of the package.
     """
 
-    library: str  # the shared library, in the package
+    shared_library: str  # the shared library, in the package
     suffix: str  # of an extension module for the limited API
     name_library: list[str]
     compile: list[str]
@@ -64,7 +64,7 @@ class Target:
 
 
 LINUX = Target(
-    library="lib/libpd_flags.so",
+    shared_library="lib/libpd_flags.so",
     suffix=".abi3.so",
     name_library=["-Wl,-soname,{name}"],
     compile=["-fstack-protector-strong", "-fasynchronous-unwind-tables", "-pthread"],
@@ -82,7 +82,7 @@ LINUX = Target(
     static_libs=" -pthread -ldl",
 )
 WINDOWS = Target(
-    library="pd_flags.dll",  # Windows looks for it beside the module that needs it
+    shared_library="pd_flags.dll",  # Windows looks for it beside the module that needs it
     import_library="lib/libpd_flags.dll.a",
     suffix=".pyd",
     name_library=["-Wl,--out-implib,{lib}/libpd_flags.dll.a"],
@@ -94,7 +94,7 @@ WINDOWS = Target(
     static_libs="",
 )
 MACOS = Target(
-    library="lib/libpd_flags.dylib",
+    shared_library="lib/libpd_flags.dylib",
     suffix=".abi3.so",
     name_library=["-Wl,-install_name,@rpath/{name}"],
     compile=["-fstack-protector-strong", "-pthread"],

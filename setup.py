@@ -33,7 +33,7 @@ PROFILE = os.environ.get("PD_PROFILE", "full")
 # PD_SOVERSION=0 builds for the directories that the loader searches: names of libraries end in it,
 # and nothing has a run path. PD_INCLUDEDIR is where headers will be, seen from the libraries.
 SOVERSION = os.environ.get("PD_SOVERSION", "") and f".{os.environ['PD_SOVERSION']}"
-LIBRARY = TARGET.library + SOVERSION
+LIBRARY = TARGET.shared_library + SOVERSION
 LINKED = TARGET.import_library or LIBRARY
 TEMPLATE = {
     "@VERSION@": VERSION,

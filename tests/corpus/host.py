@@ -85,18 +85,18 @@ class Host:
         self.modules: dict[str, ctypes.c_void_p] = {}
 
     def do_registry(self, path: str) -> str:
-        self.library = ctypes.CDLL(path)
+        self.registry = ctypes.CDLL(path)
         for name in ("pd_status_name", "pd_module_next"):
-            getattr(self.library, name).restype = ctypes.c_void_p
+            getattr(self.registry, name).restype = ctypes.c_void_p
         return "ok"
 
     def tell(self, name: str, *arguments: object) -> str:
         """Call a function that returns a status, with an error last."""
         error = Error()
-        status = getattr(self.library, name)(*arguments, ctypes.byref(error))
+        status = getattr(self.registry, name)(*arguments, ctypes.byref(error))
         if status == 0:
             return "ok"
-        text = ctypes.string_at(self.library.pd_status_name(status)).decode()
+        text = ctypes.string_at(self.registry.pd_status_name(status)).decode()
         return f"{text}: {error.message.decode()}"
 
     def do_open(self, modes: str, path: str) -> str:
@@ -152,7 +152,7 @@ class Host:
 
     def do_define(self, name: str, number: str) -> str:
         definition = FlagDef()
-        self.library.pd_flag_def_init(
+        self.registry.pd_flag_def_init(
             ctypes.byref(definition), ctypes.c_size_t(ctypes.sizeof(FlagDef)), TYPE_INT64
         )
         definition.name, definition.default_value = name.encode(), int(number)
@@ -160,7 +160,7 @@ class Host:
 
     def do_modules(self) -> str:
         count, module = 0, None
-        while module := self.library.pd_module_next(ctypes.c_void_p(module)):
+        while module := self.registry.pd_module_next(ctypes.c_void_p(module)):
             info = ModuleInfo(size=ctypes.sizeof(ModuleInfo))
             self.tell("pd_module_get_info", ctypes.c_void_p(module), ctypes.byref(info))
             count += info.present and info.flags > 0

@@ -101,7 +101,7 @@ class System:
     """A system that isn't this machine's: its host, and today's library for it."""
 
     def __init__(self, place: Path, compiler: Sequence[str], runner: Sequence[str]) -> None:
-        self.library = build_library(place, compiler=compiler) / "libpd_flags.so"
+        self.registry = build_library(place, compiler=compiler) / "libpd_flags.so"
         run(*compiler, f"-I{INCLUDE}", HOST_SOURCE, "-o", place / "host", "-ldl")
         self.command = [*runner, place / "host"]
 
@@ -124,7 +124,7 @@ def aarch64(tmp_path_factory: pytest.TempPathFactory) -> System:
 @pytest.mark.extended
 @each_plugin("musl-x86_64")
 def test_a_module_built_before_joins_on_musl(version: Path, plugin: Path, musl: System) -> None:
-    corpora.check(version, plugin.stem, musl.library, plugin, musl.obey)
+    corpora.check(version, plugin.stem, musl.registry, plugin, musl.obey)
 
 
 @pytest.mark.release
@@ -132,7 +132,7 @@ def test_a_module_built_before_joins_on_musl(version: Path, plugin: Path, musl: 
 def test_a_module_built_before_joins_on_aarch64(
     version: Path, plugin: Path, aarch64: System
 ) -> None:
-    corpora.check(version, plugin.stem, aarch64.library, plugin, aarch64.obey)
+    corpora.check(version, plugin.stem, aarch64.registry, plugin, aarch64.obey)
 
 
 @each_plugin("macos-arm64", "macos-x86_64")
